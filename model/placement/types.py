@@ -1,0 +1,44 @@
+"""Who plays which rank: the result of placing a job on the GPUs of a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Dimension = Literal["tp", "cp", "ep", "pp", "dp"]
+DIMENSIONS: tuple[Dimension, ...] = ("tp", "cp", "ep", "pp", "dp")
+
+IntArray = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Something inconsistent in the colours, with the GPUs that it concerns."""
+
+    title: str
+    detail: str
+    gpus: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The coordinates of every GPU of the world.
+
+    `gpus` are the device ids in world order; every array below has one entry per GPU in that order, and
+    -1 where the GPU has no rank (a conflict, or more GPUs than ranks). `coordinates` has the keys
+    tp, cp, dp, pp (dense grid) and etp, ep, edp (expert grid). `groups` maps tp, cp, ep, pp, dp, dp-cp,
+    edp, etp to lists of communicators, each an array of indices into `gpus` in communicator order
+    (members that nobody plays are left out). `group_of` gives per dimension the index of each GPU's group.
+    """
+
+    gpus: tuple[str, ...]
+    world_size: int
+    rank: IntArray
+    coordinates: Mapping[str, IntArray]
+    groups: Mapping[str, tuple[IntArray, ...]]
+    group_of: Mapping[str, IntArray]
+    conflicts: tuple[Conflict, ...]

@@ -1,0 +1,82 @@
+"""The compiled drawing and the loads on it, as arrays.
+
+A *directed link* has the index 2·l for link l from a to b, and 2·l + 1 from b to a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+IntArray = NDArray[np.int32]
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """One revision of a topology as arrays.
+
+    Devices: `device_ids` (n,), `device_kind` (n,) indices into `tuple(DeviceKind)`, `device_up` (n,).
+    Links: `link_ids` (l,), `link_a`, `link_b` device indices, `link_kind` indices into `tuple(LinkKind)`,
+    `capacity` and `usable` bytes/s of one direction now (0 = down; usable = capacity × payload share,
+    conventions 45), `latency` s, `link_count`.
+    GPUs: `gpu_devices` (g,) device indices in topology order; `domain` (n,) the scale-up domain of each device
+    (-1 = none): GPUs that reach each other over NVLink or xGMI.
+    `routes` is the routing state of `model.traffic.routing` (opaque to everyone else).
+    """
+
+    revision: int
+    device_ids: tuple[str, ...]
+    device_index: Mapping[str, int]
+    device_kind: NDArray[np.int8]
+    device_up: NDArray[np.bool_]
+    link_ids: tuple[str, ...]
+    link_a: IntArray
+    link_b: IntArray
+    link_kind: NDArray[np.int8]
+    link_count: IntArray
+    capacity: FloatArray
+    usable: FloatArray
+    latency: FloatArray
+    gpu_devices: IntArray
+    domain: IntArray
+    routes: object
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """A pair of GPUs of an exchange that no path joins. Ids, not indices."""
+
+    exchange_id: str
+    source: str
+    target: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes of one step on every directed link.
+
+    An *instance* is one exchange at one pipeline stage: `instance_exchange` (i,) indexes the plan's exchanges,
+    `instance_stage` (i,) is the stage. `loads` has shape (i, 2·links): bytes **per step** (count included).
+    `endpoint_loads` is the same, only on the links that bound the end points (conventions 48).
+    `largest_edge_bytes` (i,): the bytes per step of the largest point-to-point edge of the instance; it
+    normalises the max-min fair sharing. `alpha_s` (i,): α of **one** operation (conventions 45).
+    `algorithms`: the algorithm that ran, one per exchange of the plan. `sent_bytes_per_gpu` per exchange: conventions 22.
+    `matrix` (g, g) or coarser: see `model.traffic.matrix`.
+    """
+
+    instance_exchange: IntArray
+    instance_stage: IntArray
+    loads: csr_array
+    endpoint_loads: csr_array
+    largest_edge_bytes: FloatArray
+    alpha_s: FloatArray
+    algorithms: tuple[str, ...]
+    sent_bytes_per_gpu: FloatArray
+    unreachable: tuple[Unreachable, ...]
+    notes: tuple[str, ...]
