@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.job.exchange import Exchange
+from model.job.memory import StageMemory
 from model.placement.types import Placement
 from model.traffic.types import Fabric, Traffic
 
@@ -98,30 +99,6 @@ class Segments:
     rates: NDArray[np.float32]
     offered: NDArray[np.float32]
     active: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StageMemory:
-    """Bytes on each GPU of one stage (traffic_model §2, conventions 25–29)."""
-
-    stage: int
-    weights_bytes: float
-    gradients_bytes: float
-    optimizer_bytes: float
-    activations_bytes: float
-    other_bytes: float
-    hbm_bytes: float
-
-    @property
-    def total_bytes(self) -> float:
-        """All of it."""
-        return (
-            self.weights_bytes
-            + self.gradients_bytes
-            + self.optimizer_bytes
-            + self.activations_bytes
-            + self.other_bytes
-        )
 
 
 @dataclass(frozen=True, slots=True)
