@@ -1,0 +1,117 @@
+"""What a single device, link or container must satisfy, whoever made it."""
+
+from __future__ import annotations
+
+import math
+
+from model.errors import EditRefused
+from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
+
+_LARGEST = 2**53  # above it a JSON number no longer holds every integer
+_ID_LENGTH = 200
+
+
+def _refuse(what: str, ident: object, why: str) -> None:
+    raise EditRefused(f'{what} "{str(ident)[:80]}": {why}.')
+
+
+def check_id(what: str, ident: object) -> None:
+    """Raise `EditRefused` unless `ident` can name a thing in files, lists and on the drawing."""
+    if isinstance(ident, str) and len(ident) <= _ID_LENGTH and ident.isprintable() and ident.strip():
+        return
+    if not isinstance(ident, str) or not ident.strip():
+        _refuse(what, ident, "an id must be a text that is not empty")
+        return
+    if len(ident) > _ID_LENGTH or not ident.isprintable():
+        _refuse(what, ident, f"an id must be at most {_ID_LENGTH} printable characters")
+
+
+def _number(what: str, ident: str, name: str, value: object, *, above: float, most: float = 1e30) -> None:
+    """`value` must be a finite number in (above, most]; None passes."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _refuse(what, ident, f"{name} must be a number, not {str(value)[:40]!r}")
+    elif not math.isfinite(value) or not above < value <= most:
+        _refuse(what, ident, f"{name} must be above {above:g} and at most {most:g}, not {value:g}")
+
+
+def _not_negative(what: str, ident: str, name: str, value: object) -> None:
+    """`value` must be a finite number of at least 0; None passes."""
+    if value is None or (isinstance(value, int | float) and value == 0 and not isinstance(value, bool)):
+        return
+    _number(what, ident, name, value, above=0.0)
+
+
+def _integer(what: str, ident: str, name: str, value: object, *, least: int) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
+        _refuse(what, ident, f"{name} must be a whole number from {least} on, not {str(value)[:40]}")
+
+
+def _text(what: str, ident: str, name: str, value: object) -> None:
+    if not isinstance(value, str):
+        _refuse(what, ident, f"{name} must be a text, not {str(value)[:40]!r}")
+
+
+def _kind(what: str, ident: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        _refuse(what, ident, f"{str(value)[:40]!r} is no kind of {what}")
+
+
+def _rack_fields(what: str, thing: Device | Container) -> None:
+    if thing.u is not None:
+        _integer(what, thing.id, "u", thing.u, least=0)
+    for name in ("height_u", "power_w", "weight_kg"):
+        value = getattr(thing, name)
+        if value is not None:
+            _not_negative(what, thing.id, name, value)
+    if thing.parent is not None:
+        check_id(what, thing.parent)
+
+
+def check_device(device: Device) -> None:
+    """Raise `EditRefused` with one sentence where a field of the device is out of range."""
+    check_id("device", device.id)
+    if type(device.kind) is not DeviceKind:
+        _kind("device", device.id, device.kind, DeviceKind)
+    if type(device.state) is not State:
+        _refuse("device", device.id, f"state must be up, degraded or down, not {device.state!r}")
+    if type(device.model) is not str or type(device.label) is not str:
+        _text("device", device.id, "model", device.model)
+        _text("device", device.id, "label", device.label)
+    if device.rail is not None:
+        _integer("device", device.id, "rail", device.rail, least=0)
+    if device.speed != 1.0:
+        _number("device", device.id, "speed", device.speed, above=0.0, most=1.0)
+    _rack_fields("device", device)
+
+
+def check_link(link: Link) -> None:
+    """Raise `EditRefused` with one sentence where a field of the link is out of range."""
+    check_id("link", link.id)
+    if type(link.kind) is not LinkKind:
+        _kind("link", link.id, link.kind, LinkKind)
+    if type(link.state) is not State:
+        _refuse("link", link.id, f"state must be up, degraded or down, not {link.state!r}")
+    if link.a == link.b:
+        _refuse("link", link.id, f"both ends are {link.a}; a link joins two devices")
+    _number("link", link.id, "the speed of a lane in bytes/s", link.lane_bytes_per_s, above=0.0, most=1e18)
+    if link.count != 1:
+        _integer("link", link.id, "count", link.count, least=1)
+    if link.count > 1_000_000:
+        _refuse("link", link.id, f"a bundle holds at most 1,000,000 cables, not {link.count:,}")
+    if link.share != 1.0:
+        _number("link", link.id, "share", link.share, above=0.0, most=1.0)
+    _not_negative("link", link.id, "latency_s", link.latency_s)
+    _not_negative("link", link.id, "length_m", link.length_m)
+
+
+def check_container(container: Container) -> None:
+    """Raise `EditRefused` with one sentence where a field of the container is out of range."""
+    check_id("container", container.id)
+    if type(container.kind) is not ContainerKind:
+        _kind("container", container.id, container.kind, ContainerKind)
+    _text("container", container.id, "label", container.label)
+    _rack_fields("container", container)
