@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -32,7 +32,9 @@ class Placement:
     -1 where the GPU has no rank (a conflict, or more GPUs than ranks). `coordinates` has the keys
     tp, cp, dp, pp (dense grid) and etp, ep, edp (expert grid). `groups` maps tp, cp, ep, pp, dp, dp-cp,
     edp, etp to lists of communicators, each an array of indices into `gpus` in communicator order
-    (members that nobody plays are left out). `group_of` gives per dimension the index of each GPU's group.
+    (members that nobody plays are left out). `group_of` gives for the same keys the index of each GPU's group.
+    `shown` is what `resolve.displayed_groups` reads: the colour of each GPU per dimension (of pp the stage, of dp
+    the replica), the painted one even where it is in conflict.
     """
 
     gpus: tuple[str, ...]
@@ -42,3 +44,4 @@ class Placement:
     groups: Mapping[str, tuple[IntArray, ...]]
     group_of: Mapping[str, IntArray]
     conflicts: tuple[Conflict, ...]
+    shown: Mapping[Dimension, IntArray] = field(default_factory=dict)
