@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from model.job.exchange import Exchange
 from model.job.memory import StageMemory
 from model.placement.types import Placement
+from model.step.rates import RateTable
 from model.traffic.types import Fabric, Traffic
 
 FloatArray = NDArray[np.float64]
@@ -89,16 +90,17 @@ class Segments:
     """The step cut where the set of active exchanges changes.
 
     `start_s`, `end_s` (s,); `state` (s,) indexes the rows of `rates`, one per distinct set of active exchanges.
-    `rates` (states, 2·links) bytes/s; `offered` the same for offered rates (conventions 48).
-    `active`: per state the indices of the active instances of `Traffic`.
+    `rates` (states, 2·links) bytes/s; `offered` the same for offered rates (conventions 48); both are read as
+    `rates[state]` or `rates[states, directed_link]`, and need not be dense arrays.
+    `active`: per state the indices of the active instances of `Traffic`; one that only waits for its latency has no rate.
     """
 
     start_s: FloatArray
     end_s: FloatArray
     state: IntArray
-    rates: NDArray[np.float32]
-    offered: NDArray[np.float32]
-    active: tuple[tuple[int, ...], ...]
+    rates: RateTable
+    offered: RateTable
+    active: Sequence[tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
