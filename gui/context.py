@@ -1,0 +1,194 @@
+"""What all views of the window share: the document, its analysis, and what the user is looking at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from gui.document import DocumentModel
+from gui.playback import Playback
+from gui.theme import ThemeManager
+
+if TYPE_CHECKING:
+    from gui.engine import Engine
+    from model.document.document import Change
+    from model.placement.types import Dimension
+    from model.step.report import Analysis, Figure
+
+LinkMode = Literal["now", "peak", "mean"]
+Tool = Literal["select", "pan", "connect", "place", "paint"]
+LAYERS = ("scale-up", "pcie", "fabric", "storage")
+
+
+class AppContext(QObject):
+    """The shared state. Every setter says nothing when nothing changed; every signal comes after the change.
+
+    `engine` is None until the window's first paint. `analysis` is the last result and stays while `stale`.
+    """
+
+    analysis_changed = Signal()
+    stale_changed = Signal(bool)
+    selection_changed = Signal()
+    colour_by_changed = Signal()
+    link_mode_changed = Signal()
+    lit_links_changed = Signal()
+    tool_changed = Signal()
+    brush_changed = Signal()
+    place_changed = Signal()
+    layers_changed = Signal()
+    partners_changed = Signal()
+    engine_attached = Signal()
+    went_to = Signal(tuple)
+    said = Signal(str)
+    explained = Signal(str, object)
+
+    def __init__(
+        self,
+        document: DocumentModel | None = None,
+        theme: ThemeManager | None = None,
+        playback: Playback | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.document = document if document is not None else DocumentModel(self)
+        self.theme = theme if theme is not None else ThemeManager(self)
+        self.playback = playback if playback is not None else Playback(self)
+        self.engine: Engine | None = None
+        self.analysis: Analysis | None = None
+        self.stale = False
+        self.selection: frozenset[str] = frozenset()
+        self.colour_by: Dimension = "tp"
+        self.link_mode: LinkMode = "now"
+        self.lit_links: frozenset[str] = frozenset()
+        self.lit_devices: frozenset[str] = frozenset()
+        self.tool: Tool = "select"
+        self.brush: int | None = 0
+        self.place_kind = "gpu"
+        self.place_model = ""
+        self.place_count = 1
+        self.layers: frozenset[str] = frozenset(LAYERS)
+        self.partners_of: str | None = None
+        self._stale_from = 0
+        self.document.changed.connect(self._document_changed)
+        self.document.reset.connect(self._document_reset)
+
+    def attach_engine(self, engine: Engine) -> None:
+        """Take the engine, once it exists."""
+        self.engine = engine
+        engine.analysed.connect(self.set_analysis)
+        self.engine_attached.emit()
+
+    def set_analysis(self, analysis: Analysis) -> None:
+        """Show a result; it is stale when an edit came after the revision that it is of."""
+        self.analysis = analysis
+        report = analysis.report
+        if report is None:
+            self.playback.set_step(0.0)
+        else:
+            self.playback.set_step(report.totals.time_s, report.segments.start_s.tolist())
+        self.analysis_changed.emit()
+        self._set_stale(analysis.revision < self._stale_from)
+
+    def set_selection(self, ids: Iterable[str]) -> None:
+        """Choose devices, links and containers by id."""
+        selection = frozenset(ids)
+        if selection != self.selection:
+            self.selection = selection
+            self.selection_changed.emit()
+
+    def set_colour_by(self, dimension: Dimension) -> None:
+        """The dimension whose groups fill the GPUs."""
+        if dimension != self.colour_by:
+            self.colour_by = dimension
+            self.colour_by_changed.emit()
+
+    def set_link_mode(self, mode: LinkMode) -> None:
+        """Links show the rate of the moment, the peak or the mean of the step."""
+        if mode != self.link_mode:
+            self.link_mode = mode
+            self.link_mode_changed.emit()
+
+    def set_lit_links(self, links: Iterable[str], devices: Iterable[str] = ()) -> None:
+        """Light links and devices that a panel speaks of; empty = none."""
+        lit = (frozenset(links), frozenset(devices))
+        if lit != (self.lit_links, self.lit_devices):
+            self.lit_links, self.lit_devices = lit
+            self.lit_links_changed.emit()
+
+    def set_tool(self, tool: Tool) -> None:
+        """What the mouse does on the canvas."""
+        if tool != self.tool:
+            self.tool = tool
+            self.tool_changed.emit()
+
+    def set_brush(self, group: int | None) -> None:
+        """The group that the paint tool gives; None takes colours away."""
+        if group != self.brush:
+            self.brush = group
+            self.brush_changed.emit()
+
+    def set_place(self, kind: str, model: str, count: int = 1) -> None:
+        """What the place tool puts down."""
+        if (kind, model, count) != (self.place_kind, self.place_model, self.place_count):
+            self.place_kind, self.place_model, self.place_count = kind, model, count
+            self.place_changed.emit()
+
+    def set_layers(self, layers: Iterable[str]) -> None:
+        """Which of LAYERS are drawn."""
+        chosen = frozenset(layers) & frozenset(LAYERS)
+        if chosen != self.layers:
+            self.layers = chosen
+            self.layers_changed.emit()
+
+    def set_partners_of(self, gpu: str | None) -> None:
+        """The GPU whose partners are shown; None = nobody's."""
+        if gpu != self.partners_of:
+            self.partners_of = gpu
+            self.partners_changed.emit()
+
+    def go_to(self, ids: Iterable[str]) -> None:
+        """Select `ids` and ask the canvas to bring them into view."""
+        chosen = tuple(ids)
+        self.set_selection(chosen)
+        self.went_to.emit(chosen)
+
+    def say(self, text: str) -> None:
+        """A one-line message in the window."""
+        self.said.emit(text)
+
+    def explain(self, title: str, figure: Figure) -> None:
+        """Ask the window to show how a figure was worked out."""
+        self.explained.emit(title, figure)
+
+    def _document_changed(self, change: Change) -> None:
+        topology = self.document.document.topology
+        gone = {
+            id
+            for id in self.selection
+            if not (topology.has_device(id) or topology.has_link(id) or topology.has_container(id))
+        }
+        if gone:
+            self.set_selection(self.selection - gone)
+        if self.partners_of is not None and not topology.has_device(self.partners_of):
+            self.set_partners_of(None)
+        if change.topology_changed or change.job or change.paint:
+            self._stale_from = self.document.revision
+            self._set_stale(True)
+
+    def _document_reset(self) -> None:
+        self._stale_from = self.document.revision
+        self.set_selection(())
+        self.set_lit_links(())
+        self.set_partners_of(None)
+        self.playback.set_step(0.0)
+        if self.analysis is not None:
+            self.analysis = None
+            self.analysis_changed.emit()
+        self._set_stale(True)
+
+    def _set_stale(self, stale: bool) -> None:
+        if stale != self.stale:
+            self.stale = stale
+            self.stale_changed.emit(stale)
