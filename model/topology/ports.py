@@ -1,7 +1,7 @@
 """Ports of devices, and which devices a link may join, with the reason in words where it may not.
 
-Gestures ask `check_connect` before they act. Files may hold what it refuses: an over-full sketch is kept as it
-is, and `port_findings` says what is wrong with it.
+Gestures ask `check_connect` before they act. Files may hold what it refuses: an over-full sketch is kept as
+it is, and `port_findings` says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from model.catalog import DeviceSpec, GpuSpec, HostSpec, NicSpec, NvlinkSwitchSpec, SwitchSpec, catalog
-from model.text import format_port, format_rate, name_list, plural, three_digits
+from model.text import format_port, format_rate, name_list, plural
 from model.topology.graph import Topology
 from model.topology.types import (
     NETWORK_LINKS,
@@ -56,7 +56,7 @@ _LINK_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class PortGroup:
-    """Equal ports of a device; the rate is of one port in one direction. A switch may split a port in 2 or 4."""
+    """Equal ports of a device; the rate is of one port, one direction. A switch may split a port in 2 or 4."""
 
     family: Family
     count: int
@@ -206,8 +206,8 @@ def check_connect(
 ) -> Refusal | Allowed:
     """Whether a gesture may join two devices with `count` lanes, and with which kind and speed.
 
-    Without `kind` the usual kind for the pair. The speed is the fastest that both ends have. Raises `EditRefused`
-    only for unknown ids.
+    Without `kind` the usual kind for the pair. The speed is the fastest that both ends have. Raises
+    `EditRefused` only for unknown ids.
     """
     first, second = topology.device(a), topology.device(b)
     if a == b:
@@ -252,7 +252,7 @@ def _room(
     if free >= count:
         return free, ""
     name = group.name(kind)
-    budget = f"({three_digits(used)} of {group.count} used)"
+    budget = f"({used:,g} of {group.count} used)"
     if free == 0:
         return free, f"{device.id} has no free {name} {budget}"
     return free, f"{device.id} has room for only {free} more on its {name}s {budget}, not {count}"
@@ -290,12 +290,6 @@ def _why_not(a: Device, b: Device) -> str:
     if ends & _NETWORK_ENDS:
         return f"{pair}: put a NIC between {a.id} and {b.id}"
     return pair
-
-
-def default_latency_s(a: Device, b: Device) -> float | None:
-    """The latency that a new link of the network gets: port to port of the switch at its end, else None."""
-    specs = [spec for spec in (spec_of(a), spec_of(b)) if isinstance(spec, SwitchSpec)]
-    return max((spec.latency_s for spec in specs), default=None)
 
 
 def new_link(topology: Topology, a: str, b: str, allowed: Allowed, count: int = 1) -> Link:
@@ -368,7 +362,7 @@ def _over_budget(topology: Topology, use: Mapping[tuple[str, Family], float]) ->
         found.append(
             PortFinding(
                 f"{who} {'has' if len(entries) == 1 else 'have'} too few {name}s",
-                f"{three_digits(used)} {name}s are drawn at {name_list(ids)}, and a {model} has {group.count}.",
+                f"{used:,g} {name}s are taken at {name_list(ids)}, and a {model} has {group.count}.",
                 ids,
                 tuple(dict.fromkeys(links)),
             )
