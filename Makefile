@@ -1,0 +1,40 @@
+# The first target that needs it makes the environment in .venv (see .ci/bootstrap).
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: run test lint types bench pictures lock
+
+$(READY): requirements.lock .ci/bootstrap
+	@PYTHON="$(PYTHON)" .ci/bootstrap environment
+	@touch $(READY)
+
+run: $(READY)
+	@.ci/open
+
+test: $(READY)
+	@.ci/bootstrap libraries
+	@QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m pytest
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@PYTHONPATH=. $(BIN)/lint-imports
+
+types: $(READY)
+	@$(BIN)/mypy
+
+bench: $(READY)
+	@.ci/bootstrap libraries
+	@QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m benchmarks
+
+pictures: $(READY)
+	@.ci/bootstrap libraries
+	@mkdir -p out
+	@$(BIN)/python main.py run --template hgx-h100 --set nodes=4 --picture out/hgx-h100.png
+	@$(BIN)/python main.py run --template gb200-nvl72 --set racks=1 --picture out/gb200-nvl72.png
+	@echo "out/hgx-h100.png and out/gb200-nvl72.png are written."
+
+lock: $(READY)
+	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra test --extra dev \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --upgrade -o requirements.lock
