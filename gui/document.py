@@ -38,8 +38,8 @@ class _EditCommand(QUndoCommand):
 class DocumentModel(QObject):
     """A document, its undo stack and its file.
 
-    Signals, each after the state is consistent: `applied(edit)` for whoever replays the edits (also on undo and
-    redo), `changed(Change)` once per command, `reset()` when another document took this one's place,
+    Signals, each after the state is consistent: `applied(edit)` for whoever replays the edits (also on undo
+    and redo), `changed(Change)` once per command, `reset()` when another document took this one's place,
     `saved()`, and `title_changed()` when name, path or unsaved state changed.
     `revision` counts every change and every reset; an analysis names the revision that it is of.
     """
@@ -89,7 +89,10 @@ class DocumentModel(QObject):
         return self._path.name if self._path is not None else "Untitled"
 
     def push(self, edit: Edit, text: str) -> None:
-        """Apply an edit as one undo step called `text`. Raises EditRefused and changes nothing when it is illegal."""
+        """Apply an edit as one undo step called `text`.
+
+        Raises EditRefused, and changes nothing, when the edit is illegal.
+        """
         inverse = self._apply(edit)
         self.undo_stack.push(_EditCommand(self, inverse, text))
         self._announce()

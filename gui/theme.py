@@ -217,12 +217,13 @@ class Theme:
         role = QPalette.ColorRole
         faint = mix(self.color("text-3"), self.color("panel"), 0.6)
         for name, token in (
-            (role.Window, "panel"), (role.WindowText, "text"), (role.Base, "raised"), (role.AlternateBase, "panel"),
-            (role.Text, "text"), (role.Button, "raised"), (role.ButtonText, "text"), (role.BrightText, "accent-on"),
+            (role.Window, "panel"), (role.WindowText, "text"), (role.Base, "raised"),
+            (role.AlternateBase, "panel"), (role.Text, "text"), (role.Button, "raised"),
+            (role.ButtonText, "text"), (role.BrightText, "accent-on"),
             (role.ToolTipBase, "panel"), (role.ToolTipText, "text"), (role.PlaceholderText, "text-3"),
             (role.Highlight, "accent"), (role.HighlightedText, "accent-on"), (role.Link, "accent"),
-            (role.LinkVisited, "accent"), (role.Accent, "accent"), (role.Light, "panel"), (role.Midlight, "line"),
-            (role.Mid, "line"), (role.Dark, "strong"), (role.Shadow, "strong"),
+            (role.LinkVisited, "accent"), (role.Accent, "accent"), (role.Light, "panel"),
+            (role.Midlight, "line"), (role.Mid, "line"), (role.Dark, "strong"), (role.Shadow, "strong"),
         ):  # fmt: skip
             palette.setColor(name, self.color(token))
         for name in (role.WindowText, role.Text, role.ButtonText):

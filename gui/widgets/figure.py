@@ -1,0 +1,166 @@
+"""A figure that can say how it was worked out, and the pop-up that says it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from gui.widgets.style import label, set_font, set_style
+from model.text import format_seconds, si, three_digits
+
+if TYPE_CHECKING:
+    from gui.context import AppContext
+    from model.step.report import Figure
+
+_PLAIN_UNITS = frozenset({"", "1", "%", "GPU", "GPUs", "tokens"})
+
+
+def value_text(figure: Figure) -> str:
+    """The value of a figure with its unit: (117440512, "B") → "117 MB"."""
+    if figure.unit in ("", "1"):
+        return three_digits(figure.value)
+    if figure.unit in _PLAIN_UNITS:
+        return f"{three_digits(figure.value)} {figure.unit}"
+    if figure.unit == "s":
+        return format_seconds(figure.value)
+    return si(figure.value, figure.unit)
+
+
+def input_text(value: float | int | str) -> str:
+    """An input of a figure: whole numbers in full, others with three digits."""
+    if isinstance(value, bool | str):
+        return str(value)
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}".replace("-", "−")
+    return three_digits(value) if 1e-3 <= abs(value) < 1e15 else f"{value:.4g}".replace("-", "−")
+
+
+def derivation_html(title: str, figure: Figure) -> str:
+    """How a figure was worked out, for a tool tip."""
+    rows = "".join(
+        f"<tr><td>{escape(name)}&nbsp;&nbsp;</td><td align='right'>{escape(input_text(value))}</td></tr>"
+        for name, value in figure.inputs.items()
+    )
+    source = f"<div>{escape(figure.source)}</div>" if figure.source else ""
+    return (
+        f"<div><b>{escape(title)}</b> = {escape(value_text(figure))}</div>"
+        f"<div>{escape(figure.formula)}</div><table>{rows}</table>{source}"
+    )
+
+
+class FigureLabel(QLabel):
+    """A number with its derivation: on hover as a tool tip, with F1, Enter or a click in a pop-up."""
+
+    def __init__(
+        self,
+        context: AppContext,
+        title: str,
+        px: float = 12,
+        weight: int = 700,
+        tone: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._title = title
+        self._figure: Figure | None = None
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        set_font(self, px, weight)
+        if tone:
+            self.setProperty("tone", tone)
+        self.setAccessibleName(title)
+
+    @property
+    def figure(self) -> Figure | None:
+        """The derivation shown."""
+        return self._figure
+
+    def set_figure(self, text: str, figure: Figure | None, title: str | None = None) -> None:
+        """Show `text`; without a figure there is nothing to explain."""
+        if title is not None:
+            self._title = title
+        self._figure = figure
+        self.setText(text)
+        self.setAccessibleName(f"{self._title}: {text}")
+        self.setToolTip(derivation_html(self._title, figure) if figure is not None else "")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if figure is not None else Qt.FocusPolicy.NoFocus)
+        shape = Qt.CursorShape.WhatsThisCursor if figure is not None else Qt.CursorShape.ArrowCursor
+        self.setCursor(shape)
+
+    def explain(self) -> None:
+        """Open the pop-up."""
+        if self._figure is not None:
+            self._context.explain(self._title, self._figure)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_F1, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.explain()
+        else:
+            super().keyPressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() is Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self.explain()
+
+    def event(self, event: QEvent) -> bool:
+        # The window's F1 shortcut would take the key first.
+        override = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if override and event.key() == Qt.Key.Key_F1 and self._figure is not None:
+            event.accept()
+            return True
+        return super().event(event)
+
+
+class ExplainPopup(QFrame):
+    """How a figure was worked out: formula in words, inputs, source. Esc or a click elsewhere closes it."""
+
+    def __init__(self, title: str, figure: Figure, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setProperty("role", "popup")
+        self.setAccessibleName(f"How {title} was worked out")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 12, 14, 12)
+        column.setSpacing(8)
+        head = QHBoxLayout()
+        head.setSpacing(16)
+        head.addWidget(label(title, 14, 600))
+        head.addStretch(1)
+        head.addWidget(label(value_text(figure), 14, 700))
+        column.addLayout(head)
+        formula = label(figure.formula, 12, 400, "2", wrap=True)
+        formula.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        formula.setMinimumWidth(320)
+        column.addWidget(formula)
+        if figure.inputs:
+            grid = QGridLayout()
+            grid.setHorizontalSpacing(18)
+            grid.setVerticalSpacing(3)
+            for row, (name, value) in enumerate(figure.inputs.items()):
+                grid.addWidget(label(name, 11, 400, "3"), row, 0)
+                grid.addWidget(label(input_text(value), 11, 600), row, 1, Qt.AlignmentFlag.AlignRight)
+            column.addLayout(grid)
+        if figure.source:
+            column.addWidget(label(figure.source, 10, 400, "3", wrap=True))
+        close = QPushButton("Close")
+        close.clicked.connect(self.close)
+        column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+        close.setFocus()
+
+    def show_at(self, point: QPoint) -> None:
+        """Open near a point of the screen, wholly on it."""
+        self.adjustSize()
+        area = self.screen().availableGeometry()
+        x = min(max(area.left() + 8, point.x()), area.right() - self.width() - 8)
+        y = min(max(area.top() + 8, point.y()), area.bottom() - self.height() - 8)
+        self.move(x, y)
+        self.show()
+
+
+def mark(widget: QWidget, severity: str) -> None:
+    """Mark a field: "error", "warning" or "" (none)."""
+    set_style(widget, mark=severity)

@@ -1,0 +1,80 @@
+"""Small helpers that give widgets their type, tone and icons."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QWidget
+
+from gui.theme import ThemeManager, theme_named
+
+
+def set_style(widget: QWidget, **properties: object) -> None:
+    """Set properties that the style sheet asks for (role, tone, soft, mark) and let them take effect."""
+    changed = False
+    for name, value in properties.items():
+        if widget.property(name) != value:
+            widget.setProperty(name, value)
+            changed = True
+    if changed:
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+        widget.update()
+
+
+def set_font(widget: QWidget, px: float, weight: int = 400) -> None:
+    """Give a widget a size and a weight (fonts are the same in both themes)."""
+    widget.setFont(theme_named("light").font(px, weight))
+
+
+def label(text: str = "", px: float = 12, weight: int = 400, tone: str = "", *, wrap: bool = False) -> QLabel:
+    """A plain-text label; `tone` is "2", "3", "accent", "ok", "warning" or "error"."""
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setWordWrap(wrap)
+    set_font(made, px, weight)
+    if tone:
+        made.setProperty("tone", tone)
+    return made
+
+
+def separator(*, vertical: bool = False) -> QFrame:
+    """A line of one pixel."""
+    line = QFrame()
+    line.setProperty("role", "separator")
+    if vertical:
+        line.setFixedWidth(1)
+    else:
+        line.setFixedHeight(1)
+    return line
+
+
+def themed_icon(
+    button: QAbstractButton,
+    theme: ThemeManager,
+    name: str,
+    *,
+    token: str = "text-2",
+    on_token: str = "accent",
+    px: int = 16,
+) -> None:
+    """Give a button an icon that follows the theme; call again to change it."""
+    button.setIconSize(QSize(px, px))
+    wanted = (name, token, on_token)
+    first = button.property("themed_icon") is None
+    button.setProperty("themed_icon", wanted)
+
+    def update() -> None:
+        icon, color, on_color = button.property("themed_icon")
+        button.setIcon(theme.current.icon(icon, color, on_color))
+
+    update()
+    if first:
+        theme.changed.connect(update)
+        button.destroyed.connect(lambda: _disconnect(theme, update))
+
+
+def _disconnect(theme: ThemeManager, slot: object) -> None:
+    try:
+        theme.changed.disconnect(slot)  # type: ignore[arg-type]
+    except (RuntimeError, TypeError):
+        return  # the theme went first
