@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class StageCompute:
     """Seconds of compute of one stage at full GPU speed, without any communication.
 
-    `forward_s` and `backward_s` are of one microbatch (backward with recompute; embedding, head and loss are in the
-    first and last stage). `dgrad_s` and `wgrad_s` are the parts of `backward_s` in input-gradient and weight-gradient
-    GEMMs, the windows that can hide TP traffic. `optimizer_s` is once a step.
+    `forward_s` and `backward_s` are of one microbatch (backward with recompute; head and loss are in the last
+    stage). `dgrad_s` and `wgrad_s` are the parts of `backward_s` in input-gradient and weight-gradient GEMMs,
+    the windows that can hide TP traffic. `optimizer_s` is once a step.
     """
 
     stage: int

@@ -59,7 +59,8 @@ class Exchange:
     are [from, to]. `stages` has shape (n,): the pipeline stage at which each group works (of a send: the
     sender's). `message_bytes` is the full logical tensor S of traffic_model §3 (all-to-all: one rank's send
     buffer). `count_per_step` counts the operations of one group in one step. `group_key` names the entry of
-    `Placement.groups` whose members take part. `time_factor` (≥ 1) stretches time, not bytes (expert imbalance).
+    `Placement.groups` whose members take part. `time_factor` (≥ 1) stretches time, not bytes (expert
+    imbalance).
     """
 
     id: str

@@ -239,7 +239,7 @@ def _sentence(error: ValidationError) -> str:
         branch = "ModelObject" if isinstance(value, Mapping) else "constrained-str"
         own = [detail for detail in details if branch in detail["loc"]]
         if not isinstance(value, (str, Mapping)):
-            return f"job field model must be the id of a preset or an object with a shape, not {_shown(value)}"
+            return f"job field model must be a preset id or an object with a shape, not {_shown(value)}"
         first = own[0] if own else first
     path = ".".join(str(part) for part in first["loc"] if part not in ("ModelObject", "constrained-str"))
     kind, context, value = first["type"], first.get("ctx", {}), first["input"]

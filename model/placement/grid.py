@@ -40,11 +40,14 @@ def parse_order(order: str, sizes: Mapping[str, int]) -> tuple[str, ...]:
         )
     repeated = [name for name in AXES if names.count(name) > 1]
     if repeated:
-        raise JobError(f"order '{order}' names {repeated[0]} {names.count(repeated[0])} times; each axis stands once")
+        raise JobError(f"order '{order}' names {repeated[0]} more than once; each axis stands once")
     missing = [name for name in AXES if name not in names]
     large = [name for name in missing if sizes[name] != 1]
     if large:
-        raise JobError(f"order '{order}' leaves out {large[0]}, whose size is {sizes[large[0]]}; add {large[0]} to it")
+        raise JobError(
+            f"order '{order}' leaves out {large[0]}, whose size is {sizes[large[0]]}; "
+            f"write {'-'.join((*names, *missing))}, for example"
+        )
     return (*names, *missing)
 
 

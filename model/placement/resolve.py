@@ -36,7 +36,7 @@ def world_of(world: Sequence[str] | None, available: Sequence[str]) -> tuple[str
     known = set(available)
     strange = [name for name in dict.fromkeys(world) if name not in known]
     if strange:
-        raise InputError(f"the job's world names {name_list(strange)}, which is no GPU of the drawing that is up")
+        raise InputError(f"the job's world names {name_list(strange)}, no GPU of the drawing that is up")
     if len(set(world)) != len(world):
         twice = next(name for name in world if list(world).count(name) > 1)
         raise InputError(f"the job's world names {twice} more than once; each GPU plays one rank")
@@ -76,7 +76,7 @@ def partners(placement: Placement, gpu: str) -> dict[Dimension, tuple[str, ...]]
     """The other members of the GPU's group in each dimension, in group order."""
     place = placement.gpus.index(gpu) if gpu in placement.gpus else -1
     if place < 0 or placement.rank[place] < 0:
-        return {dimension: () for dimension in DIMENSIONS}
+        return dict.fromkeys(DIMENSIONS, ())
     found: dict[Dimension, tuple[str, ...]] = {}
     for dimension in DIMENSIONS:
         members = placement.groups[dimension][placement.group_of[dimension][place]]

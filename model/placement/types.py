@@ -32,9 +32,9 @@ class Placement:
     -1 where the GPU has no rank (a conflict, or more GPUs than ranks). `coordinates` has the keys
     tp, cp, dp, pp (dense grid) and etp, ep, edp (expert grid). `groups` maps tp, cp, ep, pp, dp, dp-cp,
     edp, etp to lists of communicators, each an array of indices into `gpus` in communicator order
-    (members that nobody plays are left out). `group_of` gives for the same keys the index of each GPU's group.
-    `shown` is what `resolve.displayed_groups` reads: the colour of each GPU per dimension (of pp the stage, of dp
-    the replica), the painted one even where it is in conflict.
+    (members that nobody plays are left out). `group_of` gives for the same keys the index of each GPU's
+    group. `shown` is what `resolve.displayed_groups` reads: the colour of each GPU per dimension (of pp the
+    stage, of dp the replica), the painted one even where it is in conflict.
     """
 
     gpus: tuple[str, ...]
