@@ -56,7 +56,7 @@ _LINK_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class PortGroup:
-    """Equal ports of a device; the rate is of one port, one direction. A switch may split a port in 2 or 4."""
+    """Equal ports of a device; the rate is of one port, one direction. A switch may split one in 2 or 4."""
 
     family: Family
     count: int

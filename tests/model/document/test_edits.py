@@ -1,0 +1,267 @@
+"""Every edit undoes exactly: ids, order, positions, colours, job. Known cases, and random sequences."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.document.document import Document
+from model.document.edits import (
+    AddParts,
+    Assign,
+    Batch,
+    ClearPaint,
+    Connect,
+    Edit,
+    Load,
+    Move,
+    RemoveParts,
+    Rename,
+    SetFields,
+    SetJob,
+)
+from model.errors import EditRefused
+from model.job.spec import JobSpec
+from model.placement.paint import Paint
+from model.topology.graph import Topology
+from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
+
+
+def node_document() -> Document:
+    """Two GPUs and a NIC in a tray in a rack, a leaf outside, links among them, colours and a world order."""
+    topology = Topology(
+        [
+            Device("node0.gpu0", DeviceKind.GPU, "h100-sxm", parent="node0", rail=0),
+            Device("node0.gpu1", DeviceKind.GPU, "h100-sxm", parent="node0", rail=1),
+            Device("node0.nic0", DeviceKind.NIC, "cx7-ndr", parent="node0", rail=0),
+            Device("leaf0", DeviceKind.LEAF, "qm9700"),
+        ],
+        [
+            Link("node0.gpu0--node0.gpu1", "node0.gpu0", "node0.gpu1", LinkKind.NVLINK, 25e9, count=18),
+            Link("node0.gpu0--node0.nic0", "node0.gpu0", "node0.nic0", LinkKind.PCIE, 63e9),
+            Link("node0.nic0--leaf0", "node0.nic0", "leaf0", LinkKind.INFINIBAND, 50e9),
+        ],
+        [Container("rack0", ContainerKind.RACK), Container("node0", ContainerKind.TRAY, parent="rack0")],
+    )
+    return Document(
+        topology,
+        JobSpec(world=("node0.gpu1", "node0.gpu0")),
+        Paint({"node0.gpu0": {"tp": 1, "dp": 0}, "node0.gpu1": {"tp": 0}}),
+        {"node0.gpu0": (0.0, 0.0), "node0.gpu1": (40.0, 0.0), "node0.nic0": (0.0, 80.0)},
+        "sketch",
+    )
+
+
+_EXTRA_LINK = Link("cable", "node0.gpu1", "node0.nic0", LinkKind.PCIE, 63e9)
+
+EDITS: list[Edit] = [
+    AddParts(
+        (Device("late", DeviceKind.CPU, "cpu", parent="box"),),
+        (Link("host", "late", "node0.gpu0", LinkKind.PCIE, 63e9),),
+        (Container("box", ContainerKind.TRAY, parent="rack0"),),
+        {"late": (5.0, 5.0)},
+    ),
+    RemoveParts(("node0.gpu0",)),
+    RemoveParts(("node0.gpu0", "node0.gpu1", "node0.nic0"), (), ("node0", "rack0")),
+    RemoveParts((), ("node0.gpu0--node0.nic0",), ("rack0",)),
+    RemoveParts(("leaf0",), (), ("node0",)),
+    Connect(_EXTRA_LINK),
+    Move({"node0.gpu0": (1.0, 2.0), "leaf0": (3.0, 4.0)}),
+    Move({"node0.gpu0": None}),
+    SetFields("device", ("node0.gpu0", "node0.gpu1"), {"state": "down", "speed": 0.5}),
+    SetFields("link", ("node0.nic0--leaf0",), {"state": State.DEGRADED, "share": 0.75, "count": 2}),
+    SetFields("container", ("node0",), {"parent": None, "label": "host"}),
+    Rename("device", "node0.gpu0", "first"),
+    Rename("link", "node0.nic0--leaf0", "uplink"),
+    Rename("container", "node0", "host"),
+    Rename("document", "sketch", "plan"),
+    SetJob(JobSpec(global_batch=64)),
+    Assign("pp", 3, ("node0.gpu0", "node0.gpu1")),
+    Assign("tp", None, ("node0.gpu0",)),
+    ClearPaint(),
+    Load(Document(Topology([Device("only", DeviceKind.GPU, "h100-sxm")]), name="other")),
+    Batch((RemoveParts(("leaf0",)), Connect(_EXTRA_LINK), Rename("device", "node0.gpu1", "second"))),
+]
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: type(edit).__name__)
+def test_do_undo_redo(edit: Edit) -> None:
+    document, before = node_document(), node_document()
+    undo = edit.apply(document)
+    after = pickle.loads(pickle.dumps(document))
+    assert not document.same_as(before), "the edit did nothing"
+    redo = undo.apply(document)
+    assert document.same_as(before)
+    assert document.checksum() == before.checksum()
+    redo.apply(document)
+    assert document.same_as(after)
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: type(edit).__name__)
+def test_replay_in_another_process_gives_the_same(edit: Edit) -> None:
+    document, replica = node_document(), node_document()
+    for each in (edit, edit.apply(document)):
+        pickle.loads(pickle.dumps(each)).apply(replica)
+        if each is not edit:
+            each.apply(document)
+    assert replica.checksum() == document.checksum()
+
+
+def test_rename_of_a_gpu_reaches_everything_that_names_it() -> None:
+    document = node_document()
+    Rename("device", "node0.gpu0", "first").apply(document)
+    assert document.job.world == ("node0.gpu1", "first")
+    assert document.paint["first"] == {"tp": 1, "dp": 0}
+    assert document.layout["first"] == (0.0, 0.0)
+    assert "node0.gpu0" not in document.paint
+    assert [link.a for link in document.topology.links_of("first")] == ["first", "first"]
+    assert document.last_change.devices == {"node0.gpu0", "first"}
+    assert document.last_change.job
+
+
+def test_removing_a_gpu_takes_links_colours_and_its_place_in_the_world() -> None:
+    document = node_document()
+    RemoveParts(("node0.gpu0",)).apply(document)
+    assert [link.id for link in document.topology.links()] == ["node0.nic0--leaf0"]
+    assert list(document.paint) == ["node0.gpu1"]
+    assert document.job.world == ("node0.gpu1",)
+    assert "node0.gpu0" not in document.layout
+    assert document.last_change.links == {"node0.gpu0--node0.gpu1", "node0.gpu0--node0.nic0"}
+
+
+def test_removed_container_releases_what_is_not_named() -> None:
+    document = node_document()
+    RemoveParts(container_ids=("node0",)).apply(document)
+    assert document.topology.device("node0.gpu0").parent == "rack0"
+    document = node_document()
+    RemoveParts(container_ids=("node0", "rack0")).apply(document)
+    assert document.topology.device("node0.gpu0").parent is None
+    assert document.topology.containers() == ()
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (RemoveParts(("nobody",)), "no device"),
+        (RemoveParts(("node0.gpu0",), ("nothing",)), "no link"),
+        (Connect(Link("x", "node0.gpu0", "nobody", LinkKind.PCIE, 1e9)), "no such device"),
+        (Move({"nobody": (0.0, 0.0)}), "no device"),
+        (Move({"leaf0": (float("nan"), 0.0)}), "cannot stand"),
+        (SetFields("device", ("node0.gpu0",), {"state": "broken"}), "none of up, degraded, down"),
+        (SetFields("device", ("node0.gpu0",), {"id": "x"}), "cannot be set"),
+        (SetFields("link", ("node0.nic0--leaf0",), {"count": -1}), "whole number"),
+        (SetFields("container", ("rack0",), {"parent": "node0"}), "inside itself"),
+        (Rename("device", "node0.gpu0", "leaf0"), "in use"),
+        (Assign("tp", 0, ("leaf0",)), "no GPU"),
+        (Assign("tp", -1, ("node0.gpu0",)), "from 0 on"),
+        (Batch((RemoveParts(("leaf0",)), RemoveParts(("leaf0",)))), "no device"),
+    ],
+)
+def test_refused_edits_change_nothing(edit: Edit, words: str) -> None:
+    document = node_document()
+    with pytest.raises(EditRefused, match=words):
+        edit.apply(document)
+    assert document.same_as(node_document())
+    assert document.revision == 0
+
+
+def test_load_undone_leaves_older_undo_usable() -> None:
+    document, before = node_document(), node_document()
+    first = RemoveParts(("node0.gpu0",)).apply(document)
+    revision = document.topology.revision
+    second = Load(Document(name="empty")).apply(document)
+    assert document.topology.revision > revision
+    assert document.topology.devices() == ()
+    second.apply(document)
+    first.apply(document)
+    assert document.same_as(before)
+    assert [device.id for device in document.topology.devices()][:2] == ["node0.gpu0", "node0.gpu1"]
+
+
+def test_snapshot_of_load_is_not_touched_by_later_edits() -> None:
+    document = Document()
+    load = Load(node_document())
+    undo = load.apply(document)
+    Move({"leaf0": (9.0, 9.0)}).apply(document)
+    undo.apply(document)
+    load.apply(document)
+    assert document.same_as(node_document())
+
+
+_KINDS = st.sampled_from(
+    ["add", "remove", "connect", "fields", "rename", "move", "assign", "container", "job"]
+)
+
+
+def _random_edit(kind: str, number: int, draw: st.DataObject, document: Document) -> Edit:
+    topology = document.topology
+    ids = [device.id for device in topology.devices()]
+    some = tuple(draw.draw(st.lists(st.sampled_from(ids), max_size=4, unique=True))) if ids else ()
+    boxes = [container.id for container in topology.containers()]
+    if kind == "add":
+        parent = draw.draw(st.sampled_from([None, *boxes]))
+        new = Device(f"new{number}", DeviceKind.GPU, "h100-sxm", parent=parent)
+        return AddParts((new,), positions={new.id: (float(number), 0.0)})
+    if kind == "connect" and len(some) >= 2:
+        return Connect(Link(f"link{number}", some[0], some[1], LinkKind.NVLINK, 25e9, count=number % 5 + 1))
+    if kind == "fields":
+        return SetFields("device", some, {"state": State.DOWN, "rail": number})
+    if kind == "rename" and some:
+        return Rename("device", some[0], f"renamed{number}")
+    if kind == "move":
+        return Move({ident: (float(number), float(place)) for place, ident in enumerate(some)})
+    if kind == "assign":
+        gpus = tuple(ident for ident in some if topology.device(ident).kind is DeviceKind.GPU)
+        group = draw.draw(st.sampled_from([None, 0, 1]))
+        return Assign(draw.draw(st.sampled_from(["tp", "pp", "dp"])), group, gpus)
+    if kind == "container":
+        gone = tuple(draw.draw(st.lists(st.sampled_from(boxes), unique=True))) if boxes else ()
+        return Batch(
+            (
+                RemoveParts(some, (), gone),
+                AddParts(containers=(Container(f"box{number}", ContainerKind.TRAY),)),
+            )
+        )
+    if kind == "job":
+        return SetJob(document.job.model_copy(update={"global_batch": number + 1, "world": some or None}))
+    return RemoveParts(some)
+
+
+@settings(max_examples=150, deadline=None)
+@given(kinds=st.lists(_KINDS, min_size=1, max_size=12), draw=st.data())
+def test_random_sequences_undo_and_redo_exactly(kinds: list[str], draw: st.DataObject) -> None:
+    document = node_document()
+    states, undo = [pickle.loads(pickle.dumps(document))], []
+    for number, kind in enumerate(kinds):
+        undo.append(_random_edit(kind, number, draw, document).apply(document))
+        states.append(pickle.loads(pickle.dumps(document)))
+    redo = []
+    for number in range(len(kinds), 0, -1):
+        assert document.same_as(states[number])
+        redo.append(undo.pop().apply(document))
+    assert document.same_as(states[0])
+    for number in range(1, len(kinds) + 1):
+        redo.pop().apply(document)
+        assert document.same_as(states[number])
+        assert document.topology.graph.number_of_edges() == len(document.topology.links())
+
+
+def test_checksum_sees_every_part_of_the_content() -> None:
+    seen = {node_document().checksum()}
+    for edit in EDITS:
+        document = node_document()
+        edit.apply(document)
+        seen.add(document.checksum())
+    assert len(seen) == len(EDITS) + 1
+
+
+def test_fields_that_do_not_change_stay() -> None:
+    document = node_document()
+    SetFields("device", ("node0.gpu0",), {"speed": 0.5}).apply(document)
+    assert document.topology.device("node0.gpu0") == replace(
+        node_document().topology.device("node0.gpu0"), speed=0.5
+    )
