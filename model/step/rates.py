@@ -1,7 +1,8 @@
 """Rates of links over the states of a step, kept as factors instead of a dense table.
 
-A step of many stages visits thousands of states. Each is a few exchanges that move at some speed, so the table is
-`weights @ loads`: what share of its load an exchange moves a second, times the bytes of that load on each link.
+A step of many stages visits thousands of states. Each is a few exchanges that move at some speed, so the
+table is `weights @ loads`: what share of its load an exchange moves a second, times the bytes of that load
+on each link.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ IndexArray = NDArray[np.int32]
 
 
 class RateTable(Protocol):
-    """What is read of a table of shape (states, 2·links): `table[state]` or `table[states, directed_link]`."""
+    """What is read of a table of shape (states, 2·links): `table[state]` or `table[states,
+    directed_link]`.
+    """
 
     @property
     def shape(self) -> tuple[int, ...]:
         """(states, 2·links)."""
 
     def __getitem__(self, key: Any, /) -> Any:
-        """A row for a state, an entry for a state and a directed link, a column for many states and one link."""
+        """A row for a state, an entry for a state and a directed link, a column for many states and one
+        link.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,9 @@ class LinkRates:
         return int(self.weights.shape[0])
 
     def __getitem__(self, key: Any) -> Any:
-        """`[state]` gives a row (2·links,); `[states, link]` the rates of one directed link in these states."""
+        """`[state]` gives a row (2·links,); `[states, link]` the rates of one directed link in these
+        states.
+        """
         if isinstance(key, tuple):
             states, link = key
             values = self.of_link(int(link))[states]

@@ -29,7 +29,9 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something a user should know: what and where (`title`), why (`detail`), what to do (`fix`), what it costs."""
+    """Something a user should know: what and where (`title`), why (`detail`), what to do (`fix`), what it
+    costs.
+    """
 
     id: str
     severity: Severity
@@ -89,10 +91,11 @@ class Lane:
 class Segments:
     """The step cut where the set of active exchanges changes.
 
-    `start_s`, `end_s` (s,); `state` (s,) indexes the rows of `rates`, one per distinct set of active exchanges.
-    `rates` (states, 2·links) bytes/s; `offered` the same for offered rates (conventions 48); both are read as
-    `rates[state]` or `rates[states, directed_link]`, and need not be dense arrays.
-    `active`: per state the indices of the active instances of `Traffic`; one that only waits for its latency has no rate.
+    `start_s`, `end_s` (s,); `state` (s,) indexes the rows of `rates`, one per distinct set of active
+    exchanges. `rates` (states, 2·links) bytes/s; `offered` the same for offered rates (conventions 48); both
+    are read as `rates[state]` or `rates[states, directed_link]`, and need not be dense arrays.
+    `active`: per state the indices of the active instances of `Traffic`; one that only waits for its latency
+    has no rate.
     """
 
     start_s: FloatArray

@@ -1,7 +1,8 @@
 """In which order a pipeline stage runs its chunks (traffic_model §6.1).
 
-A schedule is an order function: stage, stages and microbatches to the operations of that stage. What an operation
-waits for follows from the operation itself, so another schedule is another order function in `ORDERS`.
+A schedule is an order function: stage, stages and microbatches to the operations of that stage. What an
+operation waits for follows from the operation itself, so another schedule is another order function in
+`ORDERS`.
 """
 
 from __future__ import annotations
@@ -31,13 +32,17 @@ OrderFunction = Callable[[int, int, int], tuple[Operation, ...]]
 
 
 def one_forward_one_backward(stage: int, stages: int, microbatches: int) -> tuple[Operation, ...]:
-    """1F1B: `min(p − r − 1, m)` forwards, then forward and backward in turn, then the backwards that are left."""
+    """1F1B: `min(p − r − 1, m)` forwards, then forward and backward in turn, then the backwards that are
+    left.
+    """
     warm_up = min(stages - stage - 1, microbatches)
     order = [Operation(Direction.FORWARD, number) for number in range(warm_up)]
     for number in range(warm_up, microbatches):
         order.append(Operation(Direction.FORWARD, number))
         order.append(Operation(Direction.BACKWARD, number - warm_up))
-    order.extend(Operation(Direction.BACKWARD, number) for number in range(microbatches - warm_up, microbatches))
+    order.extend(
+        Operation(Direction.BACKWARD, number) for number in range(microbatches - warm_up, microbatches)
+    )
     return tuple(order)
 
 

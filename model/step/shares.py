@@ -1,0 +1,134 @@
+"""How fast exchanges move that run at the same time, and which links hold them back.
+
+Links on which every exchange weighs the same are one case: in a regular cluster ten thousand links fall into
+a few dozen. Exchanges that share no link, not even through others, never meet: they form components of their
+own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from model.traffic.sharing import max_min_rates
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_FULL = 1.0 - 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """What happens while a set of instances moves bytes together.
+
+    `instances` in rising order; `speeds` the share of its bytes per step that each moves in a second;
+    `limits` per instance the cases of links that hold it back.
+    """
+
+    instances: tuple[int, ...]
+    speeds: tuple[float, ...]
+    limits: tuple[IntArray, ...]
+
+
+class Shares:
+    """Max-min fair speeds of instances, by component and set (cached).
+
+    `loads` (i, 2·links) bytes per step; `usable` (2·links,) bytes/s; `largest_edge_bytes` (i,) normalises
+    what "equal" means; `time_factor` (i,) makes an instance use its links that much longer for the same
+    bytes.
+    """
+
+    def __init__(
+        self, loads: csr_array, usable: FloatArray, largest_edge_bytes: FloatArray, time_factor: FloatArray
+    ) -> None:
+        self.count = int(loads.shape[0])
+        self._largest = np.where(largest_edge_bytes > 0, largest_edge_bytes, 1.0)
+        self._factor = time_factor
+        seconds = loads.copy()
+        seconds.data = seconds.data / usable[seconds.indices]
+        self.case_of_link, representative = _cases(seconds)
+        self.case_seconds = csr_array(csc_array(seconds)[:, representative])
+        self.moves = np.diff(loads.indptr) > 0
+        self.component_of, self.components = self._split()
+        self.member_bit = [0] * self.count
+        for members in self.components:
+            for bit, instance in enumerate(members):
+                self.member_bit[instance] = 1 << bit
+        self._cache: dict[tuple[int, int], Moving] = {}
+
+    def _split(self) -> tuple[list[int], tuple[tuple[int, ...], ...]]:
+        if self.count == 0:
+            return [], ()
+        touching = csr_array(self.case_seconds @ self.case_seconds.T)
+        number, labels = connected_components(touching, directed=False)
+        members: list[list[int]] = [[] for _ in range(number)]
+        for instance, label in enumerate(labels.tolist()):
+            members[label].append(instance)
+        return labels.tolist(), tuple(tuple(group) for group in members)
+
+    def moving(self, component: int, mask: int) -> Moving:
+        """Speeds of the instances of a component whose bits are set in `mask`."""
+        key = (component, mask)
+        found = self._cache.get(key)
+        if found is None:
+            found = self._cache[key] = self._solve(component, mask)
+        return found
+
+    def _solve(self, component: int, mask: int) -> Moving:
+        instances = [number for number in self.components[component] if self.member_bit[number] & mask]
+        if not instances:
+            return Moving((), (), ())
+        part = csr_array(self.case_seconds[instances])
+        cases = np.unique(part.indices)
+        seconds = part[:, cases].toarray()
+        rows = np.array(instances)
+        usage = seconds * (self._factor / self._largest)[rows, None]
+        rates = max_min_rates(csr_array(usage), np.ones(len(cases)), np.full(len(instances), np.inf))
+        full = rates @ usage >= _FULL
+        dearest = np.where(usage > 0, rates[:, None], 0.0).max(axis=0)
+        limited = (usage > 0) & full[None, :] & (rates[:, None] >= dearest[None, :] * _FULL)
+        return Moving(
+            tuple(instances),
+            tuple((rates / self._largest[rows]).tolist()),
+            tuple(cases[row] for row in limited),
+        )
+
+    def load_on_cases(self, moving: Moving, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+        """The cases that `moving` touches, and Σ weight × seconds of load on each (weight per instance of
+        it).
+        """
+        part = csr_array(self.case_seconds[list(moving.instances)])
+        total = np.asarray(part.T @ weights)
+        cases = np.unique(part.indices).astype(np.int64)
+        return cases, total[cases]
+
+    def expand(self, per_case: FloatArray) -> FloatArray:
+        """A value per case as a value per directed link (0 where no load is)."""
+        result = np.zeros(len(self.case_of_link))
+        loaded = self.case_of_link >= 0
+        result[loaded] = per_case[self.case_of_link[loaded]]
+        return result
+
+
+def _cases(seconds: csr_array) -> tuple[IntArray, IntArray]:
+    """Per directed link the number of its case (-1 = no load), and per case one of its links.
+
+    Two random sums of a column tell columns apart; equal columns give equal sums because they add up in the
+    same order.
+    """
+    rows, links = seconds.shape
+    sums = np.random.default_rng(1).uniform(1.0, 2.0, (2, rows)) @ seconds if rows else np.zeros((2, links))
+    loaded = np.flatnonzero(sums[0] > 0)
+    case = np.full(links, -1, dtype=np.int64)
+    if loaded.size == 0:
+        return case, np.zeros(0, dtype=np.int64)
+    mantissa, exponent = np.frexp(sums[:, loaded])
+    keys = np.ldexp(np.round(mantissa * 2.0**40), exponent - 40)
+    _, first, inverse = np.unique(keys[0] + 1j * keys[1], return_index=True, return_inverse=True)
+    case[loaded] = inverse
+    return case, loaded[first]

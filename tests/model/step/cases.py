@@ -1,0 +1,186 @@
+"""Small hand-made steps: stages of a few GPUs, exchanges with given loads, links with given rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from model.job.compute import StageCompute
+from model.job.exchange import Exchange, ExchangeDimension, Operation, When, Window
+from model.placement.types import Placement
+from model.step.account import Arithmetic, Step, run_step
+from model.traffic.types import Fabric, Traffic
+
+
+@dataclass
+class Case:
+    """A job of `stages` stages with one GPU each, and links of `rates` bytes/s (both directions)."""
+
+    stages: int = 1
+    microbatches: int = 1
+    rates: Sequence[float] = ()
+    forward_s: float = 1.0
+    backward_s: float = 2.0
+    dgrad_s: float = 0.0
+    wgrad_s: float = 0.0
+    optimizer_s: float = 0.0
+    payload_share: float = 1.0
+    exchanges: list[Exchange] = field(default_factory=list)
+    instances: list[tuple[int, int]] = field(default_factory=list)
+    loads: list[Mapping[int, float]] = field(default_factory=list)
+    endpoints: list[Mapping[int, float]] = field(default_factory=list)
+    alpha_s: list[float] = field(default_factory=list)
+
+    def exchange(
+        self,
+        when: When,
+        *,
+        loads: Mapping[int, Mapping[int, float]],
+        window: Window = Window.NONE,
+        dimension: ExchangeDimension = "tp",
+        alpha_s: float = 0.0,
+        count: int = 1,
+        groups: Sequence[Sequence[int]] | None = None,
+        endpoints: Mapping[int, Mapping[int, float]] | None = None,
+        time_factor: float = 1.0,
+    ) -> None:
+        """Add an exchange with its loads: {stage: {directed link: bytes per step}}."""
+        rows = groups if groups is not None else [[stage] for stage in loads]
+        self.exchanges.append(
+            Exchange(
+                id=f"x{len(self.exchanges)}",
+                dimension=dimension,
+                kind=f"{dimension}.{when}",
+                operation=Operation.ALL_GATHER,
+                algorithm="ring",
+                groups=np.array(rows, dtype=np.int32),
+                stages=np.array(list(loads), dtype=np.int32),
+                group_key=dimension,
+                message_bytes=1,
+                count_per_step=count,
+                when=when,
+                window=window,
+                time_factor=time_factor,
+            )
+        )
+        for stage, bytes_on in loads.items():
+            self.instances.append((len(self.exchanges) - 1, stage))
+            self.loads.append(bytes_on)
+            self.endpoints.append((endpoints or {}).get(stage, bytes_on))
+            self.alpha_s.append(alpha_s)
+
+    def fabric(self) -> Fabric:
+        """A fabric that has only links."""
+        rates = np.array(self.rates, dtype=np.float64)
+        none = np.zeros(len(rates), dtype=np.int32)
+        return Fabric(
+            revision=0,
+            device_ids=(),
+            device_index={},
+            device_kind=np.zeros(0, dtype=np.int8),
+            device_up=np.zeros(0, dtype=np.bool_),
+            link_ids=tuple(f"link{number}" for number in range(len(rates))),
+            link_a=none,
+            link_b=none,
+            link_kind=none.astype(np.int8),
+            link_count=none + 1,
+            capacity=rates,
+            usable=rates * self.payload_share,
+            latency=np.zeros(len(rates)),
+            gpu_devices=np.zeros(0, dtype=np.int32),
+            domain=np.zeros(0, dtype=np.int32),
+            routes=None,
+        )
+
+    def traffic(self) -> Traffic:
+        """The loads as arrays; the largest edge of an instance is its largest load."""
+        pairs = np.array(self.instances, dtype=np.int32).reshape(-1, 2)
+        return Traffic(
+            instance_exchange=pairs[:, 0],
+            instance_stage=pairs[:, 1],
+            loads=self._matrix(self.loads),
+            endpoint_loads=self._matrix(self.endpoints),
+            largest_edge_bytes=np.array([max(row.values(), default=0.0) for row in self.loads]),
+            alpha_s=np.array(self.alpha_s),
+            algorithms=("ring",) * len(self.exchanges),
+            sent_bytes_per_gpu=np.zeros(len(self.exchanges)),
+            unreachable=(),
+            notes=(),
+        )
+
+    def _matrix(self, rows: Sequence[Mapping[int, float]]) -> csr_array:
+        dense = np.zeros((len(rows), 2 * len(self.rates)))
+        for number, row in enumerate(rows):
+            for link, amount in row.items():
+                dense[number, link] = amount
+        return csr_array(dense)
+
+    def placement(self) -> Placement:
+        """GPU r plays stage r."""
+        stage = np.arange(self.stages, dtype=np.int32)
+        zero = np.zeros(self.stages, dtype=np.int32)
+        coordinates = {name: zero for name in ("tp", "cp", "dp", "etp", "ep", "edp")} | {"pp": stage}
+        return Placement(
+            gpus=tuple(f"gpu{number}" for number in range(self.stages)),
+            world_size=self.stages,
+            rank=stage,
+            coordinates=coordinates,
+            groups={},
+            group_of={},
+            conflicts=(),
+            shown={},
+        )
+
+    def computes(self) -> tuple[StageCompute, ...]:
+        """The same compute on every stage."""
+        return tuple(
+            StageCompute(
+                stage, self.forward_s, self.backward_s, self.dgrad_s, self.wgrad_s, self.optimizer_s
+            )
+            for stage in range(self.stages)
+        )
+
+    def run(self) -> Step:
+        """Simulate it."""
+        return run_step(
+            self.fabric(),
+            self.placement(),
+            self.exchanges,
+            self.traffic(),
+            self.computes(),
+            schedule="1f1b",
+            microbatches=self.microbatches,
+            replicas=1,
+            arithmetic=Arithmetic(1.0, 1.0, 1.0, 1.0, self.stages),
+        )
+
+
+def sends(case: Case, seconds: float) -> None:
+    """Give every pair of neighbouring stages a link each way that takes `seconds` for a microbatch."""
+    case.rates = [1.0] * (case.stages - 1)
+    amount = seconds * case.microbatches
+    if case.stages > 1:
+        case.exchange(
+            When.AFTER_FORWARD,
+            dimension="pp",
+            loads={stage: {2 * stage: amount} for stage in range(case.stages - 1)},
+            groups=[[stage, stage + 1] for stage in range(case.stages - 1)],
+        )
+        case.exchange(
+            When.AFTER_BACKWARD,
+            dimension="pp",
+            loads={stage: {2 * stage - 1: amount} for stage in range(1, case.stages)},
+            groups=[[stage, stage - 1] for stage in range(1, case.stages)],
+        )
+
+
+def moved(step: Step) -> np.ndarray:
+    """Σ rates × duration per directed link."""
+    segments = step.segments
+    total = np.zeros(segments.rates.shape[1])
+    for start, end, state in zip(segments.start_s, segments.end_s, segments.state, strict=True):
+        total += segments.rates[state] * (end - start)
+    return total
