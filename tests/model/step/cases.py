@@ -92,6 +92,9 @@ class Case:
             latency=np.zeros(len(rates)),
             gpu_devices=np.zeros(0, dtype=np.int32),
             domain=np.zeros(0, dtype=np.int32),
+            rail=np.zeros(0, dtype=np.int32),
+            host=np.zeros(0, dtype=np.int32),
+            host_ids=(),
             routes=None,
         )
 
@@ -108,6 +111,7 @@ class Case:
             algorithms=("ring",) * len(self.exchanges),
             sent_bytes_per_gpu=np.zeros(len(self.exchanges)),
             unreachable=(),
+            unreachable_pairs=np.zeros(len(self.exchanges), dtype=np.int32),
             notes=(),
         )
 
@@ -122,7 +126,7 @@ class Case:
         """GPU r plays stage r."""
         stage = np.arange(self.stages, dtype=np.int32)
         zero = np.zeros(self.stages, dtype=np.int32)
-        coordinates = {name: zero for name in ("tp", "cp", "dp", "etp", "ep", "edp")} | {"pp": stage}
+        coordinates = dict.fromkeys(("tp", "cp", "dp", "etp", "ep", "edp"), zero) | {"pp": stage}
         return Placement(
             gpus=tuple(f"gpu{number}" for number in range(self.stages)),
             world_size=self.stages,
@@ -137,9 +141,7 @@ class Case:
     def computes(self) -> tuple[StageCompute, ...]:
         """The same compute on every stage."""
         return tuple(
-            StageCompute(
-                stage, self.forward_s, self.backward_s, self.dgrad_s, self.wgrad_s, self.optimizer_s
-            )
+            StageCompute(stage, self.forward_s, self.backward_s, self.dgrad_s, self.wgrad_s, self.optimizer_s)
             for stage in range(self.stages)
         )
 
