@@ -24,8 +24,9 @@ class Fabric:
     Links: `link_ids` (l,), `link_a`, `link_b` device indices, `link_kind` indices into `tuple(LinkKind)`,
     `capacity` and `usable` bytes/s of one direction now (0 = down; usable = capacity × payload share,
     conventions 45), `latency` s, `link_count`.
-    GPUs: `gpu_devices` (g,) device indices in topology order; `domain` (n,) the scale-up domain of each device
-    (-1 = none): GPUs that reach each other over NVLink or xGMI.
+    GPUs: `gpu_devices` (g,) device indices in topology order; `domain` (n,) the scale-up domain of each
+    device (-1 = none): GPUs that reach each other over NVLink or xGMI. `rail` (n,) and `host` (n,) of each
+    device, -1 = none; `host_ids` the tray around a device, or what it lies in when there is no tray.
     `routes` is the routing state of `model.traffic.routing` (opaque to everyone else).
     """
 
@@ -44,6 +45,9 @@ class Fabric:
     latency: FloatArray
     gpu_devices: IntArray
     domain: IntArray
+    rail: IntArray
+    host: IntArray
+    host_ids: tuple[str, ...]
     routes: object
 
 
@@ -61,13 +65,15 @@ class Unreachable:
 class Traffic:
     """Bytes of one step on every directed link.
 
-    An *instance* is one exchange at one pipeline stage: `instance_exchange` (i,) indexes the plan's exchanges,
-    `instance_stage` (i,) is the stage. `loads` has shape (i, 2·links): bytes **per step** (count included).
+    An *instance* is one exchange at one pipeline stage: `instance_exchange` (i,) indexes the exchanges of the
+    plan, `instance_stage` (i,) is the stage. `loads` has shape (i, 2·links): bytes **per step** (count
+    included).
     `endpoint_loads` is the same, only on the links that bound the end points (conventions 48).
     `largest_edge_bytes` (i,): the bytes per step of the largest point-to-point edge of the instance; it
     normalises the max-min fair sharing. `alpha_s` (i,): α of **one** operation (conventions 45).
-    `algorithms`: the algorithm that ran, one per exchange of the plan. `sent_bytes_per_gpu` per exchange: conventions 22.
-    `matrix` (g, g) or coarser: see `model.traffic.matrix`.
+    `algorithms`: the algorithm that ran, one per exchange of the plan ("nvls+ring" when groups differ).
+    `sent_bytes_per_gpu` per exchange: conventions 22. `unreachable` names the first pairs of each exchange,
+    `unreachable_pairs` (exchanges,) counts them all. `notes`: algorithms that did not fit (conventions 18).
     """
 
     instance_exchange: IntArray
@@ -79,4 +85,5 @@ class Traffic:
     algorithms: tuple[str, ...]
     sent_bytes_per_gpu: FloatArray
     unreachable: tuple[Unreachable, ...]
+    unreachable_pairs: IntArray
     notes: tuple[str, ...]
