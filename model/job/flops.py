@@ -38,7 +38,7 @@ def hardware_flops(job: JobSpec, shape: ModelShape, *, causal: bool = True) -> f
 
 
 def attention_flops(job: JobSpec, shape: ModelShape, *, causal: bool = True) -> float:
-    """Core attention of one layer, forward, a token: full 4·s·a·d, MLA 2·s·a·(dn+dr+dv); causal half of it."""
+    """Core attention of one layer, forward, a token: full 4·s·a·d, MLA 2·s·a·(dn+dr+dv); causal half."""
     if shape.attention.kind == "mla":
         _, _, dn, dr, dv = shape.mla
         full = 2.0 * job.sequence_length * shape.heads * (dn + dr + dv)

@@ -1,13 +1,38 @@
-"""Memory on the GPUs of each pipeline stage (traffic_model §2)."""
+"""Memory on the GPUs of each pipeline stage (traffic_model §2, conventions 25–29)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from model.job.parameters import StageParameters, stage_parameters
+from model.job.shape import ModelShape, StageLayers, layers_per_stage, model_shape
+from model.job.sizes import (
+    activation_bytes,
+    gradient_bytes,
+    grid_of,
+    microbatches,
+    microbatches_in_flight,
+    padded_vocabulary,
+    tokens,
+    uses_sequence_parallelism,
+)
+from model.job.spec import JobSpec
+from model.placement.grid import Grid
+
+FILL_LIMIT = 0.92
+CONTEXT_BYTES = 1.0e9
+COMMUNICATOR_BYTES = 0.3e9
+FRAGMENTATION = 0.05
+GATHERED_LAYERS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class StageMemory:
-    """Bytes on each GPU of one stage (traffic_model §2, conventions 25–29)."""
+    """Bytes on each GPU of one stage (traffic_model §2, conventions 25–29).
+
+    `layer_activations_bytes` is the part of `activations_bytes` that the layers in flight keep.
+    """
 
     stage: int
     weights_bytes: float
@@ -16,6 +41,7 @@ class StageMemory:
     activations_bytes: float
     other_bytes: float
     hbm_bytes: float
+    layer_activations_bytes: float = 0.0
 
     @property
     def total_bytes(self) -> float:
@@ -27,3 +53,145 @@ class StageMemory:
             + self.activations_bytes
             + self.other_bytes
         )
+
+
+@dataclass(frozen=True, slots=True)
+class StateBytes:
+    """Bytes of one parameter before any sharding (conventions 26)."""
+
+    weight: int
+    gradient: int
+    optimizer: int
+
+
+def state_bytes(job: JobSpec) -> StateBytes:
+    """16- and lower-bit recipes: weight 2, master copy and two moments 12; fp32: weight 4, moments 8."""
+    if job.precision == "fp32":
+        return StateBytes(4, gradient_bytes(job), 8)
+    return StateBytes(2, gradient_bytes(job), 12)
+
+
+def stage_memory(
+    job: JobSpec, shape: ModelShape, grid: Grid, hbm_bytes: Sequence[float]
+) -> tuple[StageMemory, ...]:
+    """Memory of every stage of a legal job; `hbm_bytes` is what a GPU of each stage has."""
+    stages = zip(stage_parameters(job, shape), layers_per_stage(job, shape), hbm_bytes, strict=True)
+    return tuple(_stage(job, shape, grid, *stage) for stage in stages)
+
+
+def fits(job: JobSpec, world_size: int, hbm_bytes: float) -> bool:
+    """Whether every stage of a legal job stays within `FILL_LIMIT` of a GPU's memory."""
+    rows = stage_memory(job, model_shape(job), grid_of(job, world_size), [hbm_bytes] * job.parallel.pp)
+    return all(row.total_bytes <= FILL_LIMIT * hbm_bytes for row in rows)
+
+
+def layer_activations(job: JobSpec, shape: ModelShape, *, moe: bool, whole: bool = False) -> float:
+    """Bytes that one layer keeps of one microbatch for its backward (conventions 27).
+
+    `whole`: before `recompute` drops anything. SwiGLU models by the list of traffic_model §2.3, GELU ones by
+    its K22 table written by tensors, so that it also holds away from f = 4h and MHA, where both are equal.
+    """
+    t = job.parallel.tp
+    on_rank, h = tokens(job), shape.hidden
+    sharded = on_rank / t
+    width = activation_bytes(job) / 2
+    if job.recompute == "full" and not whole:
+        return width * 2 * h * (sharded if uses_sequence_parallelism(job) else on_rank)
+    swiglu = shape.mlp == "swiglu"
+    residual = (8 if swiglu else 10) * h * (sharded if uses_sequence_parallelism(job) else on_rank)
+    total = residual + _attention(job, shape, whole=whole)
+    per_width = 6 if swiglu else 4
+    if not moe or shape.moe is None:
+        return width * (total + per_width * shape.ffn * sharded)
+    received = sharded * shape.moe.top_k * job.experts.imbalance
+    total += received * (4 * h + per_width * shape.moe.expert_ffn)
+    total += (per_width * shape.shared_ffn + 4 * shape.moe.experts) * sharded
+    return width * total
+
+
+def _attention(job: JobSpec, shape: ModelShape, *, whole: bool) -> float:
+    """What lies between the two projections of attention: q, k, v, output and what the softmax keeps."""
+    t, a, d = job.parallel.tp, shape.heads, shape.head_dim
+    on_rank = tokens(job)
+    if shape.attention.kind == "mla":
+        _, _, dn, dr, dv = shape.mla
+        heads = (4 * a * (dn + dr) + 4 * a * dv) / t
+    else:
+        heads = 4 * a * d / t + 4 * max(shape.kv_heads / t, 1) * d
+    kept = on_rank * heads
+    if shape.mlp == "swiglu" or job.attention == "flash":
+        kept += 4 * a * on_rank / t
+    if job.attention == "core" and (whole or job.recompute == "none"):
+        kept += 5 * a * job.sequence_length * on_rank / t
+    return kept
+
+
+def _stage(
+    job: JobSpec,
+    shape: ModelShape,
+    grid: Grid,
+    parameters: StageParameters,
+    layers: StageLayers,
+    hbm_bytes: float,
+) -> StageMemory:
+    each, zero = state_bytes(job), job.parallel.zero
+
+    def state(per_parameter: int, sharded_from: int) -> float:
+        over_dense, over_experts = (grid.dp * grid.cp, grid.edp) if zero >= sharded_from else (1, 1)
+        return per_parameter * (parameters.dense / over_dense + parameters.experts / over_experts)
+
+    kept, activations = _activations(job, shape, grid, layers)
+    return StageMemory(
+        stage=layers.stage,
+        weights_bytes=state(each.weight, 3),
+        gradients_bytes=state(each.gradient, 2),
+        optimizer_bytes=state(each.optimizer, 1),
+        activations_bytes=activations,
+        other_bytes=_other(job, shape, grid, parameters, layers, activations),
+        hbm_bytes=hbm_bytes,
+        layer_activations_bytes=kept,
+    )
+
+
+def _activations(job: JobSpec, shape: ModelShape, grid: Grid, layers: StageLayers) -> tuple[float, float]:
+    """(of the layers in flight, of the stage)."""
+    p, t = job.parallel.pp, job.parallel.tp
+    dense = layer_activations(job, shape, moe=False)
+    moe = layer_activations(job, shape, moe=True)
+    in_flight = microbatches_in_flight(layers.stage, p, microbatches(job, grid))
+    kept = in_flight * (layers.dense * dense + layers.moe * moe)
+    total, sharded = kept, tokens(job) / t
+    if layers.stage == 0:
+        total += 8 * sharded * in_flight
+    if layers.stage == p - 1:
+        beta = activation_bytes(job)
+        vocabulary = padded_vocabulary(shape.vocabulary, job.vocabulary_multiple, t)
+        total += 2 * beta * sharded * shape.hidden + (beta + 4) * sharded * vocabulary
+    if job.recompute == "full" and layers.count:
+        kinds = [moe for moe, some in ((False, layers.dense), (True, layers.moe)) if some]
+        total += max(layer_activations(job, shape, moe=kind, whole=True) for kind in kinds)
+    return kept, total
+
+
+def _other(
+    job: JobSpec,
+    shape: ModelShape,
+    grid: Grid,
+    parameters: StageParameters,
+    layers: StageLayers,
+    activations: float,
+) -> float:
+    beta = activation_bytes(job)
+    dimensions = sum(size > 1 for size in (grid.tp, grid.cp, grid.ep, grid.pp, grid.dp))
+    total = CONTEXT_BYTES + COMMUNICATOR_BYTES * dimensions + FRAGMENTATION * activations
+    if uses_sequence_parallelism(job):
+        total += beta * tokens(job) * shape.hidden
+    if job.parallel.zero == 3:
+        largest = parameters.largest_layer
+        over = (grid.dp * grid.cp > 1, grid.edp > 1)
+        unit = largest.dense * over[0] + largest.experts * over[1]
+        gathered = unit * min(GATHERED_LAYERS, layers.count)
+        if not job.parallel.reshard:
+            gathered = parameters.dense * over[0] + parameters.experts * over[1]
+        total += beta * gathered + gradient_bytes(job) * unit
+    return total

@@ -14,7 +14,7 @@ from model.job.spec import JobSpec
 
 @dataclass(frozen=True, slots=True)
 class LayerParameters:
-    """Parameters of one layer on a rank: `sharded` is divided by t, `replicated` whole with `norms` among it."""
+    """One layer on a rank: `sharded` is divided by t, `replicated` is whole with `norms` among it."""
 
     sharded: int
     replicated: int
@@ -37,7 +37,7 @@ NO_LAYER = LayerParameters(0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class StageParameters:
-    """Parameters on each rank of one stage: `dense` (with `norms` among it) reduces over dp-cp, `experts` over edp."""
+    """One stage on a rank: `dense` (`norms` among it) reduces over dp-cp, `experts` over edp."""
 
     stage: int
     dense: int

@@ -13,7 +13,7 @@ from model.text import name_list
 
 @dataclass(frozen=True, slots=True)
 class ModelShape:
-    """A transformer with every size resolved; `vocabulary` is not padded, `positions` are rows of a learned table."""
+    """A transformer, every size resolved. `vocabulary` is not padded, `positions` are rows of a table."""
 
     name: str
     layers: int
@@ -118,7 +118,7 @@ def preset_shape(preset: ModelSpec) -> ModelShape:
 def _of_object(given: ModelObject, sequence_length: int) -> ModelShape:
     if given.head_dim is None and given.hidden % given.heads:
         raise InputError(
-            f"job field model: hidden {given.hidden} is not a multiple of heads {given.heads}; give head_dim too"
+            f"job field model: hidden {given.hidden} is no multiple of heads {given.heads}; give head_dim"
         )
     kv_heads = given.kv_heads or given.heads
     if given.heads % kv_heads:
@@ -152,7 +152,7 @@ def _of_object(given: ModelObject, sequence_length: int) -> ModelShape:
 
 
 def layers_per_stage(job: JobSpec, shape: ModelShape) -> tuple[StageLayers, ...]:
-    """The layers of each stage of a legal job, contiguous in the order σ = chunk · p + rank (conventions 24)."""
+    """The layers of each stage of a legal job, contiguous in σ = chunk · p + rank (conventions 24)."""
     parallel = job.parallel
     chunks = parallel.pp * parallel.vpp
     given = parallel.layers_per_stage

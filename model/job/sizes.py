@@ -45,7 +45,7 @@ def padded_vocabulary(vocabulary: int, multiple: int, tp: int) -> int:
 
 
 def activation_bytes(job: JobSpec) -> int:
-    """β: bytes of one activation or weight on the wire; 8- and 4-bit recipes keep 16 bits (conventions 14, 27)."""
+    """β: bytes of one activation or weight; 8- and 4-bit recipes keep 16 bits (conventions 14, 27)."""
     return 4 if job.precision == "fp32" else 2
 
 

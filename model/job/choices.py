@@ -1,0 +1,95 @@
+"""Values that a panel can offer for a job field, each with the reason where it cannot be taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from model.errors import InputError
+from model.job.legality import divisors, nearest_multiples, violations
+from model.job.not_built import is_built, not_built
+from model.job.shape import model_shape
+from model.job.spec import Algorithm, Calibration, JobSpec, parse_job
+
+_MOST = 64
+_SIZES = ("tp", "cp", "ep", "etp", "pp", "dp", "vpp")
+_FLAGS = ("parallel.sequence_parallel", "parallel.reshard", "parallel.scatter_gather", "overlap.gradients",
+          "overlap.parameters", "overlap.pipeline", "overlap.tensor", "overlap.experts")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value, and why it cannot be taken; the reason is empty where it can."""
+
+    value: int | str | bool | None
+    reason: str = ""
+
+    @property
+    def legal(self) -> bool:
+        """Whether it can be taken."""
+        return not self.reason
+
+
+def legal_values(job: JobSpec, world: int, field: str) -> tuple[Choice, ...]:
+    """Values for a field such as "parallel.tp", with all other fields as they are.
+
+    Empty for fields that take any number or text. A rule that the job breaks already, whatever this field is,
+    is not held against a value.
+    """
+    try:
+        before = {found.message for found in violations(job, world)}
+    except InputError:
+        before = set()
+    return tuple(
+        Choice(value, _reason(job, world, field, value, before)) for value in _candidates(job, world, field)
+    )
+
+
+def _candidates(job: JobSpec, world: int, field: str) -> tuple[int | str | bool | None, ...]:
+    group, _, name = field.rpartition(".")
+    if group == "parallel" and name in _SIZES:
+        found = divisors(world)[:_MOST] if world else (1,)
+        if name == "vpp":
+            found = divisors(model_shape(job).layers)[:_MOST]
+        return (None, *found) if name == "dp" else found
+    if field in _FLAGS:
+        return (True, False)
+    if field == "parallel.zero":
+        return (0, 1, 2, 3)
+    if field == "parallel.order":
+        return ("tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")
+    if field == "microbatch":
+        dp = job.parallel.dp or world // (job.parallel.tp * job.parallel.cp * job.parallel.pp)
+        return divisors(job.global_batch // dp)[:_MOST] if dp and job.global_batch % dp == 0 else (1,)
+    if field == "global_batch":
+        dp = job.parallel.dp or world // (job.parallel.tp * job.parallel.cp * job.parallel.pp)
+        return nearest_multiples(job.global_batch, job.microbatch * dp) if dp else ()
+    if group == "collectives":
+        return get_args(Algorithm)
+    owner: object = JobSpec if not group else type(getattr(job, group, Calibration()))
+    described = getattr(owner, "model_fields", {}).get(name)
+    choices = get_args(described.annotation) if described is not None else ()
+    return choices if choices and all(isinstance(one, str) for one in choices) else ()
+
+
+def _reason(job: JobSpec, world: int, field: str, value: object, before: set[str]) -> str:
+    if not is_built(field, value):
+        # One stage makes every schedule plain, so the job as a whole has the last word.
+        missing = [text for text in not_built(_with(job, field, value)) if text.startswith(field)]
+        if missing:
+            return f"not built yet: {missing[0]}"
+    changed = _with(job, field, value)
+    if changed == job:
+        return ""
+    found = [one.message for one in violations(changed, world) if one.message not in before]
+    return found[0] if found else ""
+
+
+def _with(job: JobSpec, field: str, value: object) -> JobSpec:
+    data = job.to_json()
+    *groups, name = field.split(".")
+    target = data
+    for group in groups:
+        target = target[group]
+    target[name] = value
+    return parse_job(data)
