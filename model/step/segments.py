@@ -113,23 +113,22 @@ def _weights(states: _States, number: IntArray | None, count: int, instances: in
 
 def peaks(shares: Shares, trace: Trace, offered_weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Per directed link the highest utilisation, and the highest offered rate ÷ usable rate."""
-    cases = shares.case_seconds.shape[1]
-    used, offered = np.zeros(cases), np.zeros(cases)
+    used, offered = np.zeros(shares.case_count), np.zeros(shares.case_count)
     for component, history in enumerate(trace.histories):
-        for mask in set(history.moving):
+        members = list(shares.components[component])
+        for mask in set(history.moving) - {0}:
             moving = shares.moving(component, mask)
-            if not moving.instances:
-                continue
-            touched, now = shares.load_on_cases(moving, np.array(moving.speeds))
-            used[touched] = np.maximum(used[touched], now)
-            touched, now = shares.load_on_cases(moving, offered_weight[list(moving.instances)])
-            offered[touched] = np.maximum(offered[touched], now)
+            speed = np.zeros(shares.count)
+            speed[list(moving.instances)] = moving.speeds
+            for best, weight in ((used, speed), (offered, offered_weight)):
+                cases, now = shares.load_on_cases(component, mask, weight[members])
+                best[cases] = np.maximum(best[cases], now)
     return shares.expand(np.minimum(used, 1.0)), shares.expand(offered)
 
 
 def costs(shares: Shares, trace: Trace) -> FloatArray:
     """Seconds per directed link in which an awaited exchange was held back by it (conventions 47)."""
-    cost = np.zeros(shares.case_seconds.shape[1])
+    cost = np.zeros(shares.case_count)
     for component, members in enumerate(shares.components):
         spans = [trace.awaited[number] for number in members]
         if any(spans):

@@ -52,60 +52,58 @@ class Shares:
         seconds = loads.copy()
         seconds.data = seconds.data / usable[seconds.indices]
         self.case_of_link, representative = _cases(seconds)
-        self.case_seconds = csr_array(csc_array(seconds)[:, representative])
-        self.moves = np.diff(loads.indptr) > 0
-        self.component_of, self.components = self._split()
+        self.case_count = len(representative)
+        self.moves: list[bool] = (np.diff(loads.indptr) > 0).tolist()
+        case_seconds = csr_array(csc_array(seconds)[:, representative])
+        self.component_of, self.components = _components(case_seconds)
         self.member_bit = [0] * self.count
+        self._cases: list[IntArray] = []
+        self._seconds: list[FloatArray] = []
         for members in self.components:
             for bit, instance in enumerate(members):
                 self.member_bit[instance] = 1 << bit
-        self._cache: dict[tuple[int, int], Moving] = {}
-
-    def _split(self) -> tuple[list[int], tuple[tuple[int, ...], ...]]:
-        if self.count == 0:
-            return [], ()
-        touching = csr_array(self.case_seconds @ self.case_seconds.T)
-        number, labels = connected_components(touching, directed=False)
-        members: list[list[int]] = [[] for _ in range(number)]
-        for instance, label in enumerate(labels.tolist()):
-            members[label].append(instance)
-        return labels.tolist(), tuple(tuple(group) for group in members)
+            part = csr_array(case_seconds[list(members)])
+            cases = np.unique(part.indices).astype(np.int64)
+            self._cases.append(cases)
+            self._seconds.append(part[:, cases].toarray())
+        self._cache: list[dict[int, Moving]] = [{} for _ in self.components]
 
     def moving(self, component: int, mask: int) -> Moving:
         """Speeds of the instances of a component whose bits are set in `mask`."""
-        key = (component, mask)
-        found = self._cache.get(key)
+        cache = self._cache[component]
+        found = cache.get(mask)
         if found is None:
-            found = self._cache[key] = self._solve(component, mask)
+            found = cache[mask] = self._solve(component, mask)
         return found
 
     def _solve(self, component: int, mask: int) -> Moving:
-        instances = [number for number in self.components[component] if self.member_bit[number] & mask]
-        if not instances:
+        members = self.components[component]
+        rows = [row for row in range(len(members)) if mask >> row & 1]
+        if not rows:
             return Moving((), (), ())
-        part = csr_array(self.case_seconds[instances])
-        cases = np.unique(part.indices)
-        seconds = part[:, cases].toarray()
-        rows = np.array(instances)
-        usage = seconds * (self._factor / self._largest)[rows, None]
-        rates = max_min_rates(csr_array(usage), np.ones(len(cases)), np.full(len(instances), np.inf))
+        numbers = np.array(members)[rows]
+        cases = self._cases[component]
+        usage = self._seconds[component][rows] * (self._factor / self._largest)[numbers, None]
+        if len(rows) == 1:
+            rates = 1.0 / usage.max(axis=1)
+        else:
+            rates = max_min_rates(csr_array(usage), np.ones(len(cases)))
         full = rates @ usage >= _FULL
         dearest = np.where(usage > 0, rates[:, None], 0.0).max(axis=0)
         limited = (usage > 0) & full[None, :] & (rates[:, None] >= dearest[None, :] * _FULL)
         return Moving(
-            tuple(instances),
-            tuple((rates / self._largest[rows]).tolist()),
+            tuple(numbers.tolist()),
+            tuple((rates / self._largest[numbers]).tolist()),
             tuple(cases[row] for row in limited),
         )
 
-    def load_on_cases(self, moving: Moving, weights: FloatArray) -> tuple[IntArray, FloatArray]:
-        """The cases that `moving` touches, and Σ weight × seconds of load on each (weight per instance of
-        it).
+    def load_on_cases(self, component: int, mask: int, weight: FloatArray) -> tuple[IntArray, FloatArray]:
+        """The cases of a component, and Σ weight × seconds of load on each over the instances in `mask`.
+
+        `weight` has one entry per member of the component.
         """
-        part = csr_array(self.case_seconds[list(moving.instances)])
-        total = np.asarray(part.T @ weights)
-        cases = np.unique(part.indices).astype(np.int64)
-        return cases, total[cases]
+        chosen = np.array([mask >> row & 1 for row in range(len(weight))], dtype=np.float64)
+        return self._cases[component], (chosen * weight) @ self._seconds[component]
 
     def expand(self, per_case: FloatArray) -> FloatArray:
         """A value per case as a value per directed link (0 where no load is)."""
@@ -132,3 +130,14 @@ def _cases(seconds: csr_array) -> tuple[IntArray, IntArray]:
     _, first, inverse = np.unique(keys[0] + 1j * keys[1], return_index=True, return_inverse=True)
     case[loaded] = inverse
     return case, loaded[first]
+
+
+def _components(case_seconds: csr_array) -> tuple[list[int], tuple[tuple[int, ...], ...]]:
+    """Per instance its component, and per component its instances: those that meet on some link."""
+    if case_seconds.shape[0] == 0:
+        return [], ()
+    number, labels = connected_components(csr_array(case_seconds @ case_seconds.T), directed=False)
+    members: list[list[int]] = [[] for _ in range(number)]
+    for instance, label in enumerate(labels.tolist()):
+        members[label].append(instance)
+    return labels.tolist(), tuple(tuple(group) for group in members)
