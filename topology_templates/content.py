@@ -1,0 +1,49 @@
+"""What a template gives, and the builder that templates fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateContent:
+    """A whole drawing: parts in document order and the centre of every device in scene units."""
+
+    name: str
+    devices: tuple[Device, ...]
+    links: tuple[Link, ...]
+    containers: tuple[Container, ...]
+    positions: Mapping[str, tuple[float, float]]
+
+
+@dataclass(slots=True)
+class Sketch:
+    """Parts collected in document order."""
+
+    devices: list[Device] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    containers: list[Container] = field(default_factory=list)
+
+    def device(
+        self, ident: str, kind: DeviceKind, model: str, parent: str | None = None, rail: int | None = None
+    ) -> str:
+        """Add a device; gives its id."""
+        self.devices.append(Device(ident, kind, model, parent=parent, rail=rail))
+        return ident
+
+    def link(self, a: str, b: str, kind: LinkKind, lane_bytes_per_s: float, count: int = 1) -> None:
+        """Add a link, named after its ends."""
+        self.links.append(Link(f"{a}--{b}", a, b, kind, lane_bytes_per_s, count))
+
+    def container(self, ident: str, kind: ContainerKind, parent: str | None = None) -> str:
+        """Add a container; gives its id."""
+        self.containers.append(Container(ident, kind, parent=parent))
+        return ident
+
+
+def numbered(prefix: str, number: int, last: int) -> str:
+    """An id whose number has at least two digits, and as many as `last`: ("node", 7, 15) → "node07"."""
+    return f"{prefix}{number:0{max(2, len(str(last)))}d}"
