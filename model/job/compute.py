@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.catalog import GpuSpec
+from model.catalog.specs import Precision
 from model.job.flops import attention_flops
 from model.job.parameters import StageParameters, stage_parameters
 from model.job.shape import ModelShape, layers_per_stage
@@ -122,7 +123,7 @@ def _speeds(job: JobSpec, gpu: GpuSpec) -> _Speeds:
     peak = gpu.peak_flops(job.precision)
     efficiency = job.calibration.gemm_efficiency or gpu.gemm_efficiency[job.precision]
     # Attention stays in 16 bits where the matrices are narrower.
-    wide = "fp32" if job.precision == "fp32" else "bf16"
+    wide: Precision = "fp32" if job.precision == "fp32" else "bf16"
     wide_peak = gpu.peak_flops(wide)
     return _Speeds(
         matrix=peak * efficiency,
@@ -184,7 +185,7 @@ def _grouped_gemm_s(speeds: _Speeds, rows: float, groups: float, inner: float, c
 
 
 def _core_attention(job: JobSpec, shape: ModelShape, speeds: _Speeds) -> tuple[float, float]:
-    """(forward, backward). Flash skips what is masked; the plain way computes all pairs and moves the scores."""
+    """(forward, backward). Flash skips what is masked, core computes all pairs and moves the scores."""
     rows, t = tokens(job), job.parallel.tp
     if job.attention == "flash":
         forward = attention_flops(job, shape) * rows / t / speeds.attention

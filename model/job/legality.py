@@ -18,7 +18,7 @@ from model.text import name_list
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken rule: its name, a sentence with the values, the field to change and legal values near its own."""
+    """A broken rule: its name, a sentence with the values, the field to change and legal values near it."""
 
     rule: str
     message: str
@@ -55,7 +55,7 @@ _Rule = Callable[[_Case], Iterator[Violation]]
 
 
 def violations(job: JobSpec, world_size: int) -> tuple[Violation, ...]:
-    """Every rule that the job breaks on `world_size` GPUs. Raises InputError where it has no model to look at."""
+    """Every rule that the job breaks on `world_size` GPUs. Raises InputError where it has no model."""
     case = _Case(job, model_shape(job), world_size)
     return tuple(found for rule in RULES for found in rule(case))
 
@@ -97,9 +97,7 @@ def _world(case: _Case) -> Iterator[Violation]:
         yield Violation("world", "the world has no GPU; add at least one GPU that is up", "world")
     elif world % unit:
         near = nearest_multiples(world, unit)
-        yield Violation(
-            "world", f"{world} GPUs are not a multiple of {sizes}{_say(near)}", "parallel.dp", near
-        )
+        yield Violation("world", f"{world} GPUs are not a multiple of {sizes}{_say(near)}", "world", near)
     elif own.dp is not None and unit * own.dp != world:
         legal = world // unit
         yield Violation(
@@ -147,8 +145,8 @@ def _expert_grid(case: _Case) -> Iterator[Violation]:
     if grid.axes[-1] != "pp" and grid.pp > 1 and grid.dp != grid.edp:
         yield Violation(
             "expert replicas",
-            f"order {own.order} does not end with pp, so experts need as many replicas as the rest: there are "
-            f"dp = {grid.dp} and edp = {grid.edp}; end the order with pp",
+            f"order {own.order} does not end with pp, so experts need as many replicas as the rest: "
+            f"there are dp = {grid.dp} and edp = {grid.edp}; end the order with pp",
             "parallel.order",
             ("tp-cp-ep-dp-pp",),
         )
@@ -220,7 +218,7 @@ def _heads(case: _Case) -> Iterator[Violation]:
 
 def _widths(case: _Case) -> Iterator[Violation]:
     own, shape = case.job.parallel, case.shape
-    widths = [("hidden width", shape.hidden, own.tp, "tp")]
+    widths: list[tuple[str, int, int, str]] = []
     if shape.moe_layers < shape.layers:
         widths.append(("FFN width", shape.ffn, own.tp, "tp"))
     if shape.moe is not None:
@@ -283,7 +281,7 @@ def _experts(case: _Case) -> Iterator[Violation]:
             if size > 1:
                 yield Violation(
                     "experts",
-                    f"{name} {size} needs a model with experts, and {case.shape.name} has none; {name} 1 fits",
+                    f"{name} {size} needs a model with experts, {case.shape.name} has none; {name} 1 fits",
                     f"parallel.{name}",
                     (1,),
                 )
@@ -338,8 +336,9 @@ def _overlap(case: _Case) -> Iterator[Violation]:
     if own.tensor and not uses_sequence_parallelism(case.job):
         yield Violation(
             "overlap",
-            f"overlap.tensor true needs sequence_parallel true and tp > 1, but tp is {case.job.parallel.tp} and "
-            f"sequence_parallel {str(case.job.parallel.sequence_parallel).lower()}; overlap.tensor false fits",
+            f"overlap.tensor true needs sequence_parallel true and tp > 1, but tp is {case.job.parallel.tp} "
+            f"and sequence_parallel {str(case.job.parallel.sequence_parallel).lower()}; "
+            "overlap.tensor false fits",
             "overlap.tensor",
             (False,),
         )
@@ -351,8 +350,8 @@ def _ulysses(case: _Case) -> Iterator[Violation]:
         near = _near(own.cp, divisors(heads // own.tp))
         yield Violation(
             "ulysses",
-            f"ulysses needs the heads of a rank, {heads} ÷ tp {own.tp} = {heads // own.tp}, to be a multiple of "
-            f"cp {own.cp}{_say(near)}",
+            f"ulysses needs the heads of a rank, {heads} ÷ tp {own.tp} = {heads // own.tp}, to be a multiple "
+            f"of cp {own.cp}{_say(near)}",
             "parallel.cp",
             near,
         )
