@@ -1,9 +1,10 @@
 """The network between hosts: leaves and spines, in large clusters pods and cores.
 
 Two tiers while all leaves fit under one set of spines; their number is the smallest that has the ports and
-divides the uplinks of a leaf, so that every leaf has equally many cables to each. Three tiers above: pods of as
-many leaves as a switch has ports, with spines in two halves, one cable from a leaf to each spine of its half, and
-half of a spine's ports up to one group of cores. Both reproduce NVIDIA's SuperPOD tables for H100 and B200.
+divides the uplinks of a leaf, so that every leaf has equally many cables to each. Three tiers above: pods of
+as many leaves as a switch has ports, with spines in two halves, one cable from a leaf to each spine of its
+half, and half of a spine's ports up to one group of cores. Both reproduce NVIDIA's SuperPOD tables for H100
+and B200.
 """
 
 from __future__ import annotations

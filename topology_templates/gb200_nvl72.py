@@ -93,7 +93,7 @@ def _add_rack(sketch: Sketch, platform: PlatformSpec, rack: str, *, full: bool) 
 def _add_tray(
     sketch: Sketch, platform: PlatformSpec, name: str, rack: str, *, full: bool
 ) -> tuple[list[str], list[str]]:
-    """One compute tray; gives its GPUs and NICs. With `full`, a Grace joins two GPUs (C2C) and two NICs (PCIe)."""
+    """One compute tray; gives its GPUs and NICs. With `full`, each Grace has two of both (C2C, PCIe)."""
     sketch.container(name, ContainerKind.TRAY, rack)
     nic_model = platform.backend_nic or catalog().default_model("nic")
     gpus = [

@@ -35,7 +35,7 @@ def _plan(parameters: HgxH100) -> FabricPlan:
 
 
 def build(parameters: HgxH100) -> TemplateContent:
-    """The whole cluster; more than four hosts stand in racks of four. Raises InputError (see `plan_fabric`)."""
+    """The whole cluster; more than four hosts stand in racks. Raises InputError (see `plan_fabric`)."""
     plan = _plan(parameters)
     platform = catalog().platforms[PLATFORM]
     sketch = Sketch()

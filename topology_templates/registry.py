@@ -18,7 +18,7 @@ from topology_templates.parameters import parse
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One template. `build` and `counts` take an instance of `parameters`; impossible ones raise InputError."""
+    """One template. `build` and `counts` take `parameters`; impossible ones raise InputError."""
 
     id: str
     name: str

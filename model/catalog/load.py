@@ -52,7 +52,7 @@ class Catalog:
     alpha: AlphaSpec
 
     def of_kind(self, kind: str) -> Mapping[str, DeviceSpec]:
-        """The products that a device of `kind` (a value of DeviceKind) can be. Raises InputError for another kind."""
+        """What a device of `kind` (a value of DeviceKind) can be. Raises InputError for another kind."""
         if kind == "gpu":
             return self.gpus
         if kind == "nvlink-switch":
@@ -83,7 +83,7 @@ class Catalog:
         return self.models_of(kind)[0]
 
     def payload_share(self, link_kind: str) -> float:
-        """The part of a link's capacity that payload can use, where no GPU or NVLink switch says it better."""
+        """The part of a link's capacity for payload, where no GPU or NVLink switch says it better."""
         return self.payload[link_kind].share
 
     def source_text(self, spec: Spec, field: str) -> str:

@@ -24,7 +24,7 @@ NetworkKind = Literal["infiniband", "ethernet", "wan"]
 
 
 class Spec(BaseModel):
-    """A record of the catalogue. `provenance` maps a field ("*" = all others) to source ids and how they were read."""
+    """A catalogue record. `provenance`: field ("*": all others) to source ids, and how they were read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

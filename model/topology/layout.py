@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from model.topology.footprint import CONTAINER_PADDING, CONTAINER_TITLE, FOOTPRINT
+from model.topology.footprint import CONTAINER_PADDING, CONTAINER_TITLE, FOOTPRINT, GRID
 from model.topology.graph import Topology
 from model.topology.types import NETWORK_LINKS, ContainerKind, Device, DeviceKind
 
@@ -30,7 +30,6 @@ _ROW_LIMIT = {DeviceKind.GPU: 18, DeviceKind.NIC: 18}
 _OTHER_ROW_LIMIT = 9
 _ROW_GAP = 24.0
 _CABLE_GAP = 72.0
-_STORAGE_COLUMNS = 2
 _BLOCK_GAP = {
     ContainerKind.TRAY: 20.0,
     ContainerKind.RACK: 40.0,
@@ -39,6 +38,13 @@ _BLOCK_GAP = {
 }
 _ASPECT_TOP = 2.0
 _ASPECT_INSIDE = 1.2
+_RAGGED = 4.5
+_WIDEST = {
+    ContainerKind.TRAY: 6.0,
+    ContainerKind.RACK: 6.0,
+    ContainerKind.POD: 12.0,
+    ContainerKind.SITE: 6.0,
+}
 _ONE_ROW = {ContainerKind.TRAY: 4, ContainerKind.RACK: 4, ContainerKind.POD: 8, ContainerKind.SITE: 4}
 
 
@@ -58,10 +64,11 @@ class _Block:
         return _Block(self.ids, turned, self.width, self.height, self.kind)
 
     def framed(self, kind: ContainerKind) -> _Block:
-        """With room for a container around it; the title can stand at the top or at the bottom."""
-        side, end = CONTAINER_PADDING, CONTAINER_PADDING + CONTAINER_TITLE
+        """With room for a container around it; the title of a tray can also stand at the bottom."""
+        side, top = CONTAINER_PADDING, CONTAINER_PADDING + CONTAINER_TITLE
+        bottom = top if kind is ContainerKind.TRAY else side
         return _Block(
-            self.ids, self.centres + (side, end), self.width + 2 * side, self.height + 2 * end, kind
+            self.ids, self.centres + (side, top), self.width + 2 * side, self.height + top + bottom, kind
         )
 
 
@@ -114,10 +121,10 @@ def _inside(
         middle = _two_rows(planes, blocks)
     else:
         blocks.extend(_host(topology, group) for group in _hanging_together(topology, loose))
-        storage = [device.id for device in content.devices if device.kind is DeviceKind.STORAGE]
-        if storage:
-            blocks.append(_row(storage, DeviceKind.STORAGE, _STORAGE_COLUMNS, 0.0))
         middle = _grid(blocks, _ASPECT_TOP if kind is None else _ASPECT_INSIDE)
+    storage = [device.id for device in content.devices if device.kind is DeviceKind.STORAGE]
+    if storage:
+        middle = _with_storage(storage, middle)
     return _under_tiers(topology, tiers, middle)
 
 
@@ -273,8 +280,10 @@ def _grid(blocks: Sequence[_Block], aspect: float) -> _Block:
     """Blocks in rows, in order; as many a row as brings the whole nearest to `aspect`."""
     if not blocks:
         return _Block((), np.empty((0, 2)), 0.0, 0.0)
-    most = _ONE_ROW[max((block.kind for block in blocks), key=list(ContainerKind).index)]
-    columns = len(blocks) if len(blocks) <= most else _columns(blocks, aspect)
+    kind = max((block.kind for block in blocks), key=list(ContainerKind).index)
+    wide = sum(block.width for block in blocks) > _WIDEST[kind] * max(block.height for block in blocks)
+    one_row = len(blocks) <= _ONE_ROW[kind] and not wide
+    columns = len(blocks) if one_row else _columns(blocks, aspect)
     rows = [_beside(blocks[start : start + columns]) for start in range(0, len(blocks), columns)]
     gap = max(_BLOCK_GAP[block.kind] for block in blocks)
     width = max(row.width for row in rows)
@@ -291,7 +300,7 @@ def _columns(blocks: Sequence[_Block], aspect: float) -> int:
     rows = np.ceil(count / columns)
     shape = np.abs(np.log(columns * width / (rows * height) / aspect))
     ragged = 1.0 - count / (columns * rows)
-    return int(columns[np.argmin(shape + 0.5 * ragged)])
+    return int(columns[np.argmin(shape + _RAGGED * ragged)])
 
 
 def _beside(blocks: Sequence[_Block]) -> _Block:
@@ -300,12 +309,15 @@ def _beside(blocks: Sequence[_Block]) -> _Block:
     gap = max(_BLOCK_GAP[block.kind] for block in blocks)
     parts: list[FloatArray] = []
     ids: list[str] = []
-    x = 0.0
+    x = width = 0.0
     for block in blocks:
         parts.append(block.centres + (x, (height - block.height) / 2))
         ids.extend(block.ids)
-        x += block.width + gap
-    return _Block(tuple(ids), np.concatenate(parts), x - gap, height, blocks[0].kind)
+        width = block.width
+        # Steps of the grid, so that equal blocks stand at equal distances after rounding.
+        x += GRID * math.ceil((width + gap) / GRID)
+    width = x - GRID * math.ceil((width + gap) / GRID) + width
+    return _Block(tuple(ids), np.concatenate(parts), width, height, blocks[0].kind)
 
 
 def _stack(blocks: Sequence[_Block], gaps: Sequence[float]) -> _Block:
@@ -335,6 +347,14 @@ def _row(ids: Sequence[str], kind: DeviceKind, most: int, width: float) -> _Bloc
     )
     lines = math.ceil(len(ids) / columns)
     return _Block(tuple(ids), centres, columns * pitch, lines * line_height - _ROW_GAP)
+
+
+def _with_storage(ids: Sequence[str], hosts: _Block) -> _Block:
+    """Storage in columns to the right of the hosts."""
+    line_height = FOOTPRINT[DeviceKind.STORAGE][1] + _ROW_GAP
+    lines = max(4, int(hosts.height // line_height))
+    storage = _row(ids, DeviceKind.STORAGE, math.ceil(len(ids) / lines), 0.0)
+    return _beside([hosts, storage]) if hosts.ids else storage
 
 
 # Tiers of the network
