@@ -46,9 +46,18 @@ SECONDS_PER_METRE = 4.9e-9  # light in fibre, refractive index 1.468
 
 _DEVICE_KINDS = {kind: number for number, kind in enumerate(DeviceKind)}
 _LINK_KINDS = {kind: number for number, kind in enumerate(LinkKind)}
-_DEVICE_FIELDS = attrgetter("id", "kind", "model", "rail", "state", "parent")
-_LINK_FIELDS = attrgetter(
-    "id", "a", "b", "kind", "lane_bytes_per_s", "count", "share", "state", "latency_s", "length_m"
+_DEVICE_FIELDS = ("id", "kind", "model", "rail", "state", "parent")
+_LINK_FIELDS = (
+    "id",
+    "a",
+    "b",
+    "kind",
+    "lane_bytes_per_s",
+    "count",
+    "share",
+    "state",
+    "latency_s",
+    "length_m",
 )
 
 
@@ -58,7 +67,7 @@ def compile_fabric(topology: Topology) -> Fabric:
     A link lives when it is not down, neither of its ends is, and it has some capacity left (convention 7).
     """
     devices = topology.devices()
-    ids, kinds, models, rails, states, parents = _columns(devices, _DEVICE_FIELDS, 6)
+    ids, kinds, models, rails, states, parents = _columns(devices, _DEVICE_FIELDS)
     index = {ident: place for place, ident in enumerate(ids)}
     kind = np.fromiter(map(_DEVICE_KINDS.__getitem__, kinds), np.int8, len(devices))
     up = np.fromiter((state is not State.DOWN for state in states), np.bool_, len(devices))
@@ -98,10 +107,9 @@ def gpu_indices(fabric: Fabric, gpus: tuple[str, ...]) -> IndexArray:
         raise InputError(f"The placement names {missing.args[0]!r}, which is not in the drawing.") from None
 
 
-def _columns(things: tuple[Any, ...], fields: attrgetter[Any], width: int) -> list[tuple[Any, ...]]:
-    if not things:
-        return [()] * width
-    return list(zip(*map(fields, things), strict=True))
+def _columns(things: tuple[Any, ...], fields: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    # Field by field: a tuple per thing would wake the garbage collector again and again.
+    return [tuple(map(attrgetter(field), things)) for field in fields]
 
 
 def _has_kind(kind: NDArray[np.int8], *wanted: DeviceKind) -> BoolArray:
@@ -142,7 +150,7 @@ class _Links:
 
 
 def _read_links(links: tuple[Link, ...], index: Mapping[str, int], up: BoolArray) -> _Links:
-    ids, a, b, kinds, lanes, counts, shares, states, latencies, lengths = _columns(links, _LINK_FIELDS, 10)
+    ids, a, b, kinds, lanes, counts, shares, states, latencies, lengths = _columns(links, _LINK_FIELDS)
     size = len(links)
     link_a = np.fromiter(map(index.__getitem__, a), np.int32, size)
     link_b = np.fromiter(map(index.__getitem__, b), np.int32, size)
