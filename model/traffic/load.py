@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from model.errors import NotBuiltError
@@ -44,7 +45,7 @@ class Routed:
     """One pattern of edges on the links, per byte of S. Columns are the stages in `stages`.
 
     `loads` (columns, 2 · links), `largest` (columns,) the largest edge, `alpha_s` (columns,), `sent` the sum
-    over all edges, `lost` the pairs without a path (source, target).
+    over all edges, `lost` the flows without a path: ends of the flow, ends of the edge that lacks one.
     """
 
     edges: Edges
@@ -53,7 +54,7 @@ class Routed:
     largest: FloatArray
     alpha_s: FloatArray
     sent: float
-    lost: tuple[IndexArray, IndexArray]
+    lost: tuple[tuple[int, int, int, int], ...]
 
 
 def load(
@@ -138,7 +139,7 @@ def _routed(
     return known[key]
 
 
-def _route(fabric: Fabric, edges: Edges, groups: IndexArray, group_stages: np.ndarray) -> Routed:
+def _route(fabric: Fabric, edges: Edges, groups: IndexArray, group_stages: NDArray[np.int32]) -> Routed:
     stages, column_of_group = np.unique(group_stages, return_inverse=True)
     columns, devices = len(stages), len(fabric.device_ids)
     pairs, pair = np.unique(edges.source * devices + edges.target, return_inverse=True)
@@ -168,8 +169,16 @@ def _route(fabric: Fabric, edges: Edges, groups: IndexArray, group_stages: np.nd
         largest,
         alpha,
         float(amount.sum()) + len(edges.multicast) * groups.shape[1] * edges.multicast_bytes,
-        (edges.flow_source[dropped], edges.flow_target[dropped]),
+        _lost_flows(edges, reached),
     )
+
+
+def _lost_flows(edges: Edges, reached: BoolArray) -> tuple[tuple[int, int, int, int], ...]:
+    broken = np.flatnonzero(~reached)
+    flow, first = np.unique(edges.flow[broken], return_index=True)
+    edge = broken[first]
+    columns = (edges.flow_source[flow], edges.flow_target[flow], edges.source[edge], edges.target[edge])
+    return tuple(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _stack(parts: list[tuple[csr_array, float]], links: int) -> csr_array:
@@ -199,17 +208,17 @@ def _algorithm_name(edges: Edges) -> str:
 
 def _unreachable(
     fabric: Fabric, exchanges: Sequence[Exchange], routed: list[Routed]
-) -> tuple[tuple[Unreachable, ...], np.ndarray]:
+) -> tuple[tuple[Unreachable, ...], NDArray[np.int32]]:
     named: list[Unreachable] = []
     reasons: dict[tuple[int, int], str] = {}
-    counts = np.zeros(len(exchanges), np.int32)
-    for number, (exchange, item) in enumerate(zip(exchanges, routed, strict=True)):
-        pairs = list(dict.fromkeys(zip(item.lost[0].tolist(), item.lost[1].tolist(), strict=True)))
-        counts[number] = len(pairs)
-        for source, target in pairs[:NAMED_UNREACHABLE_PAIRS]:
-            reason = reasons.get((source, target)) or why_unreachable(fabric, source, target)
-            reasons[source, target] = reason
-            ids = fabric.device_ids
+    counts = np.array([len(item.lost) for item in routed], np.int32)
+    ids = fabric.device_ids
+    for exchange, item in zip(exchanges, routed, strict=True):
+        for source, target, start, end in item.lost[:NAMED_UNREACHABLE_PAIRS]:
+            if (start, end) not in reasons:
+                reasons[start, end] = why_unreachable(fabric, start, end)
+            relay = "" if (start, end) == (source, target) else f"relayed, {ids[start]} to {ids[end]}: "
+            reason = relay + reasons[start, end]
             named.append(Unreachable(exchange.id, ids[source], ids[target], reason))
     return tuple(named), counts
 
