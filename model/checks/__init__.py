@@ -1,0 +1,48 @@
+"""Findings on a document: what is wrong and where, why, what it costs, and what to do. One file per
+family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from model.checks import (
+    conflicts,
+    cost,
+    domains,
+    legality,
+    memory,
+    oversubscription,
+    participation,
+    ports,
+    reach,
+    states,
+)
+from model.checks.situation import Situation
+from model.step.report import Finding, Severity
+
+Check = Callable[[Situation], Iterator[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    legality.check,
+    conflicts.check,
+    memory.check,
+    domains.check,
+    reach.check,
+    oversubscription.check,
+    cost.check,
+    states.check,
+    ports.check,
+    participation.check,
+)
+
+_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+def findings(situation: Situation) -> tuple[Finding, ...]:
+    """All findings: the worst first, within a severity the dearest first."""
+    found = [finding for check in CHECKS for finding in check(situation)]
+    return tuple(sorted(found, key=lambda finding: (_ORDER[finding.severity], -(finding.cost_s or 0.0))))
+
+
+__all__ = ["CHECKS", "Check", "Situation", "findings"]

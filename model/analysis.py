@@ -1,0 +1,147 @@
+"""The whole way from a document to a report. Read this first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from model.checks import Situation, findings
+from model.document.document import Document
+from model.errors import JobError, RailsketchError
+from model.job.flops import hardware_flops, model_flops
+from model.job.legality import violations
+from model.job.memory import stage_memory
+from model.job.not_built import not_built
+from model.job.plan import plan
+from model.job.shape import model_shape
+from model.job.sizes import grid_of
+from model.placement.resolve import resolve, world_of
+from model.placement.types import Placement
+from model.step.account import Arithmetic, run_step
+from model.step.figures import figures_of
+from model.step.report import Analysis, StepReport
+from model.step.stage_devices import stage_devices
+from model.text import plural
+from model.topology.graph import Topology
+from model.topology.types import DeviceKind, State
+from model.traffic.fabric import compile_fabric
+from model.traffic.load import load
+from model.traffic.types import Fabric
+
+Progress = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class AnalysisCache:
+    """The compiled fabric of the last topology, so that an edit of the job or the colours does not compile
+    it.
+    """
+
+    topology: Topology | None = None
+    revision: int = -1
+    fabric: Fabric | None = None
+
+    def fabric_of(self, topology: Topology, say: Progress) -> Fabric:
+        """The fabric of the topology as it is now."""
+        if self.fabric is None or self.topology is not topology or self.revision != topology.revision:
+            say(f"compiling {plural(len(topology.devices()), 'device')}")
+            self.fabric = compile_fabric(topology)
+            self.topology, self.revision = topology, topology.revision
+        return self.fabric
+
+
+def analyse(
+    document: Document, cache: AnalysisCache | None = None, progress: Progress | None = None
+) -> Analysis:
+    """What the document means: a report where the job is legal, findings always. Never raises for bad input.
+
+    `progress` is told the stage of the work in a few words.
+    """
+    say = progress or _say_nothing
+    topology, job = document.topology, document.job
+    fabric = (cache or AnalysisCache()).fabric_of(topology, say)
+    available = [
+        device.id
+        for device in topology.devices()
+        if device.kind is DeviceKind.GPU and device.state is not State.DOWN
+    ]
+    situation = Situation(topology, job, fabric, tuple(available))
+    try:
+        world = world_of(job.world, available)
+        missing = tuple(not_built(job))
+        broken = violations(job, len(world)) if world else ()
+        situation = Situation(topology, job, fabric, world, broken, missing)
+        if world and not broken and not missing:
+            grid = grid_of(job, len(world))
+            placement = resolve(world, grid, document.paint)
+            situation = Situation(topology, job, fabric, world, placement=placement)
+            report = _report(document, fabric, placement, say)
+            situation = Situation(topology, job, fabric, world, placement=placement, report=report)
+    except RailsketchError as error:
+        situation = Situation(
+            topology, job, fabric, situation.world, problems=(str(error),), placement=situation.placement
+        )
+    say("checking")
+    return Analysis(
+        revision=document.revision,
+        report=situation.report,
+        findings=findings(situation),
+        legal=situation.report is not None,
+    )
+
+
+def _report(document: Document, fabric: Fabric, placement: Placement, say: Progress) -> StepReport:
+    """Plan, route and run one step of a legal job. Raises RailsketchError where the drawing does not allow
+    it.
+    """
+    job = document.job
+    shape = model_shape(job)
+    planned = plan(job, placement, shape)
+    if not len(placement.gpus):
+        raise JobError("no GPU takes part")
+    say(f"routing {plural(len(placement.gpus), 'GPU')}")
+    traffic = load(fabric, placement, planned.exchanges, job.routing)
+    say(f"simulating {plural(planned.microbatches, 'microbatch', 'microbatches')}")
+    devices = stage_devices(document.topology, placement, job, shape, planned.grid)
+    arithmetic = Arithmetic(
+        model_flops=model_flops(job, shape),
+        hardware_flops=hardware_flops(job, shape),
+        tokens=float(job.global_batch) * job.sequence_length,
+        peak_flops=devices.peak_flops,
+        gpus=devices.playing,
+    )
+    step = run_step(
+        fabric,
+        placement,
+        planned.exchanges,
+        traffic,
+        devices.computes,
+        schedule=job.schedule,
+        microbatches=planned.microbatches,
+        replicas=planned.grid.dp,
+        arithmetic=arithmetic,
+    )
+    memory = stage_memory(job, shape, planned.grid, devices.hbm_bytes)
+    return StepReport(
+        job=job.to_json(),
+        fabric=fabric,
+        placement=placement,
+        exchanges=planned.exchanges,
+        exchange_times=step.exchange_times,
+        traffic=traffic,
+        bytes_by_dimension=step.bytes_by_dimension,
+        peak_utilisation=step.peak_utilisation,
+        mean_utilisation=step.mean_utilisation,
+        oversubscription=step.oversubscription,
+        cost_s=step.cost_s,
+        segments=step.segments,
+        lanes=step.lanes,
+        totals=step.totals,
+        memory=memory,
+        stage_of_gpu=placement.coordinates["pp"],
+        figures=figures_of(step, arithmetic, memory, planned.exchanges, traffic),
+    )
+
+
+def _say_nothing(_text: str) -> None:
+    pass

@@ -1,0 +1,23 @@
+"""What is inconsistent in the colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from model.checks.situation import Situation
+from model.step.report import Finding, Severity
+
+
+def check(situation: Situation) -> Iterator[Finding]:
+    """One finding per conflict of the placement."""
+    if situation.placement is None:
+        return
+    for conflict in situation.placement.conflicts:
+        yield Finding(
+            id=f"placement.{conflict.title.lower().replace(' ', '-')}",
+            severity=Severity.ERROR,
+            title=conflict.title,
+            detail=conflict.detail,
+            devices=conflict.gpus,
+            fix="Paint these GPUs anew, or erase their colours.",
+        )

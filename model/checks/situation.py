@@ -1,0 +1,53 @@
+"""What the checks look at: the document's parts, and as much of the analysis as there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.job.legality import Violation
+from model.job.spec import JobSpec
+from model.placement.types import Placement
+from model.step.report import StepReport
+from model.topology.graph import Topology
+from model.traffic.types import Fabric
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One document as far as it could be analysed.
+
+    `world` are the GPUs that could take part. `problems` are sentences on why there is no report, beside the
+    broken rules in `violations` and the values in `not_built`. `placement` and `report` are None where the
+    job cannot run.
+    """
+
+    topology: Topology
+    job: JobSpec
+    fabric: Fabric
+    world: tuple[str, ...]
+    violations: tuple[Violation, ...] = ()
+    not_built: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    placement: Placement | None = None
+    report: StepReport | None = None
+
+    def link_ends(self, directed: int) -> tuple[str, str]:
+        """The device that a directed link leaves, and the one that it reaches."""
+        fabric, link = self.fabric, directed // 2
+        ends = (fabric.device_ids[fabric.link_a[link]], fabric.device_ids[fabric.link_b[link]])
+        return ends if directed % 2 == 0 else (ends[1], ends[0])
+
+
+def total_bytes(report: StepReport) -> FloatArray:
+    """Bytes per step on every directed link, all dimensions together."""
+    return np.asarray(sum(report.bytes_by_dimension.values(), np.zeros(len(report.cost_s))))
+
+
+def short(title: str, otherwise: str) -> str:
+    """`title` where it fits into a row (45 characters), else `otherwise`."""
+    return title if len(title) <= 45 else otherwise

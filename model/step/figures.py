@@ -1,0 +1,181 @@
+"""How every total came about: value, formula in words, inputs, source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from model.job.exchange import Exchange
+from model.job.memory import StageMemory
+from model.step.account import Arithmetic, Step
+from model.step.report import ExchangeTime, Figure, StepTotals
+from model.traffic.types import Traffic
+
+_CONVENTION_46 = "seconds are means over all GPUs of the job and add up to the step"
+
+
+def figures_of(
+    step: Step,
+    arithmetic: Arithmetic,
+    memory: Sequence[StageMemory],
+    exchanges: Sequence[Exchange],
+    traffic: Traffic,
+) -> Mapping[str, Figure]:
+    """Figures by readable names: step.…, memory.stage<n>.…, exchange.<id>.…"""
+    named = dict(_step_figures(step.totals, arithmetic))
+    for stage in memory:
+        named.update(_memory_figures(stage))
+    for number, (exchange, time) in enumerate(zip(exchanges, step.exchange_times, strict=True)):
+        named.update(
+            _exchange_figures(exchange, time, float(traffic.sent_bytes_per_gpu[number]), step.totals)
+        )
+    return named
+
+
+def _step_figures(totals: StepTotals, arithmetic: Arithmetic) -> Iterator[tuple[str, Figure]]:
+    time = totals.time_s
+    parts = {"compute_s": totals.compute_s, "optimizer_s": totals.optimizer_s, "bubble_s": totals.bubble_s}
+    exposed = {f"exposed_{name}_s": seconds for name, seconds in totals.exposed_s.items()}
+    rates: dict[str, float | int | str] = {
+        "peak_flops_of_all_gpus": arithmetic.peak_flops,
+        "time_s": time,
+    }
+    yield (
+        "step.time_s",
+        Figure(
+            time,
+            "s",
+            "compute + optimizer + bubble + exposed communication",
+            {**parts, **exposed},
+            "event simulation of the schedule on max-min fairly shared links",
+        ),
+    )
+    formulas = {
+        "compute_s": "forward and backward of all microbatches at the pace of the slowest GPU of each stage",
+        "optimizer_s": "bytes of the optimizer state moved ÷ memory bandwidth",
+        "bubble_s": "step time − compute − optimizer − exposed communication",
+    }
+    for name, seconds in parts.items():
+        yield f"step.{name}", Figure(seconds, "s", formulas[name], {"time_s": time}, _CONVENTION_46)
+    for name, seconds in totals.exposed_s.items():
+        text = f"time in which GPUs wait for {name.upper()} exchanges under way"
+        yield f"step.exposed_s.{name}", Figure(seconds, "s", text, {"time_s": time}, _CONVENTION_46)
+    yield (
+        "step.bubble_fraction",
+        Figure(
+            totals.bubble_fraction,
+            "",
+            "1 − mean busy time of the stages ÷ length of the pipeline part",
+            {"time_s": time},
+            "waiting for sends counts as bubble here; gradient sync and optimizer are outside",
+        ),
+    )
+    yield (
+        "step.model_flops",
+        Figure(
+            totals.model_flops,
+            "FLOP",
+            "6 × matrix parameters + causal attention, per token, × tokens",
+            {"tokens": arithmetic.tokens},
+            "Megatron-Core, training/training.py: forward once, backward twice; no recompute",
+        ),
+    )
+    yield (
+        "step.mfu",
+        Figure(
+            totals.mfu,
+            "",
+            "model FLOPs ÷ (peak FLOP/s of all GPUs × step time)",
+            {"model_flops": arithmetic.model_flops, **rates},
+            "dense peak of the data sheets, without sparsity",
+        ),
+    )
+    yield (
+        "step.hfu",
+        Figure(
+            totals.hfu,
+            "",
+            "(model FLOPs + recomputed FLOPs) ÷ (peak FLOP/s of all GPUs × step time)",
+            {"hardware_flops": arithmetic.hardware_flops, **rates},
+            "dense peak of the data sheets, without sparsity",
+        ),
+    )
+    yield (
+        "step.tokens_per_s_per_gpu",
+        Figure(
+            totals.tokens_per_s_per_gpu,
+            "tokens/s",
+            "tokens of a step ÷ step time ÷ GPUs",
+            {"tokens": arithmetic.tokens, "time_s": time, "gpus": arithmetic.gpus},
+        ),
+    )
+
+
+def _memory_figures(stage: StageMemory) -> Iterator[tuple[str, Figure]]:
+    formulas = {
+        "weights_bytes": "parameters of the rank × bytes per weight, sharded by ZeRO-3",
+        "gradients_bytes": "parameters of the rank × bytes per gradient, sharded from ZeRO-2 on",
+        "optimizer_bytes": "parameters of the rank × (master copy + two moments), sharded from ZeRO-1 on",
+        "activations_bytes": "bytes a layer keeps × layers × microbatches in flight, and the stage's ends",
+        "other_bytes": "runtime, communicators, gather buffers, 5 % of the activations",
+    }
+    total = stage.total_bytes
+    for name, formula in formulas.items():
+        value = float(getattr(stage, name))
+        yield (
+            f"memory.stage{stage.stage}.{name}",
+            Figure(value, "B", formula, {"total_bytes": total}, "Megatron-Core, theoretical_memory_usage.py"),
+        )
+    yield (
+        f"memory.stage{stage.stage}.total_bytes",
+        Figure(
+            total,
+            "B",
+            "weights + gradients + optimizer + activations + other",
+            {name: float(getattr(stage, name)) for name in formulas} | {"hbm_bytes": stage.hbm_bytes},
+        ),
+    )
+
+
+def _exchange_figures(
+    exchange: Exchange, time: ExchangeTime, sent: float, totals: StepTotals
+) -> Iterator[tuple[str, Figure]]:
+    name = f"exchange.{exchange.id}"
+    size: dict[str, float | int | str] = {
+        "message_bytes": exchange.message_bytes,
+        "count_per_step": exchange.count_per_step,
+        "group_size": exchange.group_size,
+    }
+    yield (
+        f"{name}.message_bytes",
+        Figure(
+            float(exchange.message_bytes),
+            "B",
+            f"the whole tensor of one {exchange.operation} of {exchange.kind}",
+            {"group_size": exchange.group_size},
+            "the bytes on a link follow from it by the algorithm",
+        ),
+    )
+    yield (
+        f"{name}.sent_bytes_per_gpu_per_step",
+        Figure(sent, "B", "bytes that leave a GPU of the groups, relays included, × count", size),
+    )
+    yield (
+        f"{name}.time_s",
+        Figure(
+            time.time_s,
+            "s",
+            "latency of its steps, then bytes at the fair share of the slowest link, × count",
+            {**size, "time_factor": exchange.time_factor},
+            "time on the wire of a mean GPU that takes part",
+        ),
+    )
+    yield (
+        f"{name}.exposed_s",
+        Figure(
+            time.exposed_s,
+            "s",
+            "the part of it that a mean GPU of the job waits for",
+            {"time_s": time.time_s, "step_time_s": totals.time_s},
+            _CONVENTION_46,
+        ),
+    )
