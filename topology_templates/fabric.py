@@ -1,15 +1,16 @@
 """The network between hosts: leaves and spines, in large clusters pods and cores.
 
 Two tiers while all leaves fit under one set of spines; their number is the smallest that has the ports and
-divides the uplinks of a leaf, so that every leaf has equally many cables to each. Three tiers above: pods of
-as many leaves as a switch has ports, with spines in two halves, one cable from a leaf to each spine of its
-half, and half of a spine's ports up to one group of cores. Both reproduce NVIDIA's SuperPOD tables for H100
-and B200.
+divides the uplinks of a leaf, so that every leaf has equally many cables to each. Three tiers above: pods, in
+which a leaf has one cable to each spine of its half, and half of a spine's ports go up to one group of cores.
+The lower rails are on one half of a pod and the upper on the other, and the halves meet nowhere in the
+network; without rails a pod has one half only. Both reproduce NVIDIA's SuperPOD tables for H100 and B200.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,15 +80,25 @@ class FabricPlan:
         return 2 if self.leaves <= self.spec.ports else 3
 
     @property
+    def halves(self) -> int:
+        """Separate halves of a pod."""
+        return 2 if self.kind == "rail" else 1
+
+    @property
+    def leaves_per_pod(self) -> int:
+        """Leaves of a full pod: half of a spine's ports go down."""
+        return self.halves * self.spec.ports // 2
+
+    @property
     def pods(self) -> int:
         """Pods of three tiers; 0 with two."""
-        return 0 if self.tiers == 2 else math.ceil(self.leaves / self.spec.ports)
+        return 0 if self.tiers == 2 else math.ceil(self.leaves / self.leaves_per_pod)
 
     @property
     def spines_per_pod(self) -> int:
         """Spines of one pod; with two tiers all of them."""
         if self.tiers == 3:
-            return 2 * self.uplinks
+            return self.halves * self.uplinks
         least = math.ceil(self.leaves * self.uplinks / self.spec.ports)
         return next(spines for spines in divisors(self.uplinks) if spines >= least)
 
@@ -132,20 +143,22 @@ class FabricPlan:
 
     def pod_of_leaf(self, leaf: int) -> int:
         """The pod of a leaf."""
-        return leaf // self.spec.ports
+        return leaf // self.leaves_per_pod
 
     def pod_of_host(self, host: int) -> int:
         """The pod of a host."""
         return self.pod_of_leaf(self.leaf_of(host, 0))
 
-    def spines_of(self, leaf: int) -> range:
-        """The spines that a leaf is joined to."""
+    def spines_of(self, leaf: int) -> Sequence[int]:
+        """The spines that a leaf is joined to. Leaves of storage reach both halves of their pod by turns."""
         if self.tiers == 2:
             return range(self.spines)
+        start = self.pod_of_leaf(leaf) * self.spines_per_pod
         rail = self.rail_of(leaf)
-        upper = leaf % 2 if rail is None else int(rail >= self.rails / 2)
-        start = self.pod_of_leaf(leaf) * self.spines_per_pod + upper * self.uplinks
-        return range(start, start + self.uplinks)
+        if rail is not None:
+            start += self.uplinks if rail >= self.rails / 2 else 0
+            return range(start, start + self.uplinks)
+        return [start + (leaf + spine) % self.halves * self.uplinks + spine for spine in range(self.uplinks)]
 
     def cores_of(self, spine: int) -> range:
         """The cores that a spine is joined to."""
@@ -181,6 +194,11 @@ def plan_fabric(
             f"one leaf; the least is {rails}."
         )
     plan = FabricPlan(hosts, rails, kind, downlinks, uplinks, storage, switch)
+    if storage and plan.tiers == 3 and uplinks < plan.halves:
+        raise InputError(
+            f"leaf_uplinks = {uplinks} is too few with storage: its leaves reach two halves of a pod; "
+            f"the least is {plan.halves}."
+        )
     if plan.pods > spec.ports:
         for more in range(downlinks + 1, spec.ports - uplinks + 1):
             if FabricPlan(hosts, rails, kind, more, uplinks, storage, switch).pods <= spec.ports:

@@ -304,14 +304,14 @@ def _columns(blocks: Sequence[_Block], aspect: float) -> int:
 
 
 def _beside(blocks: Sequence[_Block]) -> _Block:
-    """Blocks in one row, their middles at one height."""
+    """Blocks in one row, their tops at one height."""
     height = max(block.height for block in blocks)
     gap = max(_BLOCK_GAP[block.kind] for block in blocks)
     parts: list[FloatArray] = []
     ids: list[str] = []
     x = width = 0.0
     for block in blocks:
-        parts.append(block.centres + (x, (height - block.height) / 2))
+        parts.append(block.centres + (x, 0.0))
         ids.extend(block.ids)
         width = block.width
         # Steps of the grid, so that equal blocks stand at equal distances after rounding.
@@ -334,8 +334,8 @@ def _stack(blocks: Sequence[_Block], gaps: Sequence[float]) -> _Block:
 
 
 def _row(ids: Sequence[str], kind: DeviceKind, most: int, width: float) -> _Block:
-    """Equal devices in lines of at most `most`, spread over `width` where there is room."""
-    columns = min(most, len(ids))
+    """Equal devices in even lines of at most `most`, spread over `width` where there is room."""
+    columns = math.ceil(len(ids) / math.ceil(len(ids) / most))
     pitch = min(max(_PITCH[kind], width / columns), 2.5 * _PITCH[kind])
     line_height = FOOTPRINT[kind][1] + _ROW_GAP
     index = np.arange(len(ids))
