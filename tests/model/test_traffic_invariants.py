@@ -67,7 +67,7 @@ def test_matrix_of_two_hosts() -> None:
 
 
 def test_domains_and_usable_rates_of_a_compiled_drawing() -> None:
-    """Conventions 7 and 45: NVLink 4 carries 20.6 of 25 GB/s, the network 0.97, PCIe 0.88, a dead link nothing."""
+    """Conventions 7 and 45: NVLink 4 carries 20.6 of 25 GB/s, the network 0.97, PCIe 0.88, dead links 0."""
     topology = DRAWINGS["mixed_domains"]()
     fabric = compile_fabric(topology)
     domain = {fabric.device_ids[d]: int(fabric.domain[d]) for d in fabric.gpu_devices}
