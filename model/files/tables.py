@@ -79,7 +79,7 @@ def read_table(
 def make_things(
     columns: dict[str, Sequence[Any]], count: int, kind: type[Thing], where: str
 ) -> tuple[list[Thing], dict[str, dict[str, Any]]]:
-    """Things from columns of JSON values; raises `InputError` naming the thing. The topology checks ranges."""
+    """Things from columns of JSON values; raises `InputError` naming the thing. Ranges are checked later."""
     arguments: list[Sequence[Any]] = []
     known = {field.name for field in fields(kind)}
     for field in fields(kind):

@@ -1,0 +1,43 @@
+"""Documents from a bare drawing: with the default job, and a place for every device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from model.catalog import GpuSpec
+from model.document.document import Document, Position
+from model.job.default import default_job
+from model.job.spec import JobSpec
+from model.topology.graph import Topology
+from model.topology.layout import layout_by_role
+from model.topology.ports import spec_of
+from model.topology.types import Container, Device, DeviceKind, Link, State
+
+
+def document_from(
+    name: str,
+    devices: Iterable[Device],
+    links: Iterable[Link],
+    containers: Iterable[Container],
+    positions: Mapping[str, Position],
+) -> Document:
+    """A document around the content of a template or import; `EditRefused` where it is inconsistent."""
+    topology = Topology(devices, links, containers)
+    return Document(topology, job_for(topology), layout=placed(topology, positions), name=name)
+
+
+def job_for(topology: Topology) -> JobSpec:
+    """The default job on the GPUs that are not down (conventions 36), by the smallest memory among them."""
+    gpus = [
+        device
+        for device in topology.devices()
+        if device.kind is DeviceKind.GPU and device.state is not State.DOWN
+    ]
+    models = {device.model: spec_of(device) for device in gpus}
+    memory = [spec.hbm_bytes for spec in models.values() if isinstance(spec, GpuSpec)]
+    return default_job(len(gpus), min(memory, default=0.0))
+
+
+def placed(topology: Topology, positions: Mapping[str, Position]) -> dict[str, Position]:
+    """The given positions; where there are none at all, those of the layout by role."""
+    return dict(positions) if positions else layout_by_role(topology)
