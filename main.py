@@ -1,0 +1,77 @@
+"""Railsketch: `python main.py` opens the window, `python main.py run …` works without one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.cli.arguments import TextWanted, parse
+from model.errors import InputError, RailsketchError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from model.cli.tools import Outcome
+    from model.document.document import Document
+    from model.step.report import Analysis
+
+
+def _open_window(path: str | None) -> int:
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in screens):
+        raise InputError("There is no display to open the window on; railsketch run works without one.")
+    from gui.app import run_window
+
+    return run_window(path)
+
+
+def _write_picture(document: Document, analysis: Analysis, path: Path) -> None:
+    from gui.canvas.picture import write_picture
+
+    write_picture(document, analysis, path)
+
+
+def _execute(arguments: argparse.Namespace) -> Outcome:
+    from model.cli.commands import execute
+    from model.cli.tools import Tools
+    from topology_templates.registry import TEMPLATES, build
+
+    return execute(arguments, Tools(TEMPLATES, build, _write_picture))
+
+
+def _answer(arguments: Sequence[str]) -> int:
+    try:
+        parsed = parse(arguments)
+        if parsed.command == "window":
+            return _open_window(parsed.file)
+        outcome = _execute(parsed)
+        text, code = outcome.text, outcome.exit_code
+    except TextWanted as wanted:
+        text, code = str(wanted), 0
+    except RailsketchError as error:
+        print(f"railsketch: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    print(text.rstrip("\n"))
+    sys.stdout.flush()
+    return code
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; gives the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        return _answer(sys.argv[1:] if arguments is None else arguments)
+    except BrokenPipeError:  # the reader went away, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

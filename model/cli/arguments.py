@@ -1,0 +1,144 @@
+"""The grammar of the command line. Imports nothing heavy, so that the window is up before the rest loads."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from model.errors import InputError
+
+DESCRIPTION = (
+    "Draw a GPU training cluster, colour the job, and see what each training step puts on every link."
+)
+EXIT_CODES = "Exit codes: 0 done; 1 done, with findings of severity error; 2 bad input, one line on stderr."
+
+
+class TextWanted(Exception):
+    """Help or version was asked for; its message is the text."""
+
+
+class _Show(argparse.Action):
+    """Ends parsing with a text."""
+
+    def __init__(
+        self,
+        option_strings: Sequence[str],
+        dest: str,
+        text: Callable[[argparse.ArgumentParser], str],
+        **rest: Any,
+    ):
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **rest)
+        self._text = text
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        raise TextWanted(self._text(parser))
+
+
+class _Parser(argparse.ArgumentParser):
+    """Without usage text in errors: those are one line (conventions 38)."""
+
+    def __init__(self, name: str, summary: str, epilog: str = EXIT_CODES) -> None:
+        super().__init__(
+            prog=f"railsketch {name}".strip(),
+            description=summary,
+            epilog=epilog,
+            add_help=False,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self.add_argument(
+            "-h", "--help", action=_Show, text=lambda parser: parser.format_help(), help="show this text"
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message[:1].upper()}{message[1:]}; see {self.prog} --help.")
+
+
+def version() -> str:
+    """The version of the program, from its installed metadata or, in a checkout, from pyproject.toml."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("railsketch")
+    except PackageNotFoundError:
+        import tomllib
+
+        text = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+        return str(tomllib.loads(text)["project"]["version"])
+
+
+def _run() -> _Parser:
+    parser = _Parser("run", "Load or build a drawing, place the job, analyse the step and write the results.")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a project or a topology export")
+    parser.add_argument("--template", metavar="ID", help="build this template; see railsketch templates")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="key=value", help="a parameter of the template"
+    )
+    parser.add_argument("--job", metavar="JOB.json", help="the job; without, the file's or a default one")
+    parser.add_argument(
+        "--job-set", action="append", default=[], metavar="path=value", help="a field, e.g. parallel.tp=8"
+    )
+    parser.add_argument("--project", metavar="P.json", help="write the project")
+    parser.add_argument("--topology", metavar="T.json", help="write the topology export")
+    parser.add_argument("--traffic", metavar="X.json", help="write the traffic export")
+    parser.add_argument("--picture", metavar="P.png|.svg|.pdf", help="write a picture")
+    parser.add_argument("--report", metavar="R.md", help="write a report")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    return parser
+
+
+def _check() -> _Parser:
+    parser = _Parser("check", "Print what is wrong with a drawing and its job, one finding a line.")
+    parser.add_argument("file", metavar="FILE", help="a project or a topology export")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    return parser
+
+
+def _listing(name: str, what: str) -> Callable[[], _Parser]:
+    def make() -> _Parser:
+        parser = _Parser(name, what)
+        parser.add_argument("--json", action="store_true", help="print as JSON")
+        return parser
+
+    return make
+
+
+COMMANDS: dict[str, tuple[str, Callable[[], _Parser]]] = {
+    "run": ("the main job without a window", _run),
+    "check": ("print findings", _check),
+    "templates": ("list the templates", _listing("templates", "List the templates with their parameters.")),
+    "models": ("list the model presets", _listing("models", "List the model presets.")),
+    "devices": ("list the devices", _listing("devices", "List the devices of the catalogue by kind.")),
+}
+
+
+def _window() -> _Parser:
+    listed = "\n".join(f"  {name:<10} {summary}" for name, (summary, _) in COMMANDS.items())
+    parser = _Parser(
+        "", DESCRIPTION, f"commands:\n{listed}\n\nrailsketch COMMAND --help says more.\n{EXIT_CODES}"
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="open this project or topology export")
+    parser.add_argument(
+        "--version", action=_Show, text=lambda _: f"railsketch {version()}", help="show the version"
+    )
+    return parser
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The arguments, with `command` "window" or a name of `COMMANDS`.
+
+    Raises `InputError` in one sentence, or `TextWanted` with help or version.
+    """
+    if arguments and arguments[0] in COMMANDS:
+        name = arguments[0]
+        found = COMMANDS[name][1]().parse_args(arguments[1:])
+        found.command = name
+        return found
+    found = _window().parse_args(arguments)
+    found.command = "window"
+    if found.file is not None and not Path(found.file).exists():
+        raise InputError(f"{found.file}: there is no such file; the commands are {', '.join(COMMANDS)}.")
+    return found

@@ -1,0 +1,26 @@
+"""`railsketch check`: findings, one a line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from model.analysis import analyse
+from model.cli.summary import exit_code, finding_line
+from model.cli.tools import Outcome, Tools
+from model.files.opening import open_any
+from model.files.traffic_json import finding_to_json
+from model.job.not_built import refuse_not_built
+
+
+def check(arguments: argparse.Namespace, tools: Tools) -> Outcome:
+    """The findings of a file. An illegal job is one of them; a value that is not built yet is refused."""
+    document = open_any(arguments.file)
+    refuse_not_built(document.job)
+    findings = analyse(document).findings
+    if arguments.json:
+        values = [finding_to_json(finding) for finding in findings]
+        text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
+    else:
+        text = "\n".join(map(finding_line, findings)) or "No findings."
+    return Outcome(text, exit_code(findings))

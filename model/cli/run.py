@@ -1,0 +1,150 @@
+"""`railsketch run`: load or build, place, analyse, write."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model.analysis import analyse
+from model.cli.report import report_markdown
+from model.cli.summary import exit_code, summary, summary_text
+from model.cli.tools import Outcome, Tools
+from model.document.document import Document
+from model.document.start import document_from
+from model.errors import InputError
+from model.files.opening import open_any
+from model.files.project import save_project
+from model.files.reading import read_json
+from model.files.topology_json import write_topology
+from model.files.traffic_json import write_traffic
+from model.files.writing import write_atomic
+from model.job.legality import refuse_illegal
+from model.job.not_built import refuse_not_built
+from model.job.spec import JobSpec, apply_set, parse_job
+from model.placement.resolve import world_of
+from model.step.report import Analysis
+from model.topology.types import DeviceKind, State
+
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """A file to write: its option, its path, and how."""
+
+    option: str
+    path: Path
+    write: Callable[[Document, Analysis, Path], None]
+    needs_report: bool = False
+
+
+def run(arguments: argparse.Namespace, tools: Tools) -> Outcome:
+    """Do it all. Raises `RailsketchError` on bad input, before anything is written."""
+    outputs = _outputs(arguments, tools)
+    document = _document(arguments, tools)
+    document.job = _job(document.job, arguments.job, arguments.job_set)
+    check_job(document)
+    analysis = analyse(document)
+    written, left_out = [], []
+    for output in outputs:
+        if output.needs_report and analysis.report is None:
+            left_out.append(str(output.path))
+            continue
+        output.write(document, analysis, output.path)
+        written.append(str(output.path))
+    code = exit_code(analysis.findings)
+    if arguments.json:
+        values = summary(document, analysis) | {"written": written, "not_written": left_out}
+        return Outcome(json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False), code)
+    text = summary_text(document, analysis, written)
+    if left_out:
+        text += f"\nnot written     {', '.join(left_out)}: there is no step without GPUs"
+    return Outcome(text, code)
+
+
+def check_job(document: Document) -> None:
+    """Raise `RailsketchError` where the job cannot run here.
+
+    A drawing without GPUs has no step at all, and that is a finding (conventions 36), whatever the job.
+    """
+    refuse_not_built(document.job)
+    gpus = [device for device in document.topology.devices() if device.kind is DeviceKind.GPU]
+    up = [device.id for device in gpus if device.state is not State.DOWN]
+    if up or document.job.world:
+        refuse_illegal(document.job, len(world_of(document.job.world, up)))
+
+
+def _document(arguments: argparse.Namespace, tools: Tools) -> Document:
+    if arguments.template is None:
+        if arguments.file is None:
+            raise InputError("Give a FILE or --template ID; see railsketch run --help.")
+        if arguments.set:
+            raise InputError("--set gives a parameter of a template; it needs --template ID.")
+        return open_any(arguments.file)
+    if arguments.file is not None:
+        raise InputError(f"Give either {arguments.file} or --template {arguments.template}, not both.")
+    content = tools.build(arguments.template, _parameters(arguments.set))
+    return document_from(content.name, content.devices, content.links, content.containers, content.positions)
+
+
+def _parameters(assignments: Sequence[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f'--set "{assignment}" is not of the form key=value, for example nodes=4.')
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = text
+        values[name.strip()] = value
+    return values
+
+
+def _job(job: JobSpec, path: str | None, assignments: Sequence[str]) -> JobSpec:
+    if path is not None:
+        data = read_json(Path(path))
+        try:
+            job = parse_job(data)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+    for assignment in assignments:
+        job = apply_set(job, assignment)
+    return job
+
+
+def _outputs(arguments: argparse.Namespace, tools: Tools) -> list[_Output]:
+    """The files to write, checked before the work starts."""
+    wanted = [
+        ("--project", arguments.project, lambda document, _, path: save_project(document, path), False),
+        ("--topology", arguments.topology, lambda document, _, path: write_topology(document, path), False),
+        ("--traffic", arguments.traffic, lambda _, analysis, path: write_traffic(analysis, path), True),
+        ("--picture", arguments.picture, tools.write_picture, False),
+        ("--report", arguments.report, _write_report, False),
+    ]
+    outputs = [
+        _Output(option, Path(path), write, needs) for option, path, write, needs in wanted if path is not None
+    ]
+    for output in outputs:
+        _check_output(output)
+    return outputs
+
+
+def _check_output(output: _Output) -> None:
+    suffix = output.path.suffix.lower()
+    if output.option == "--picture" and suffix not in PICTURE_SUFFIXES:
+        raise InputError(f"--picture {output.path}: the name must end in {', '.join(PICTURE_SUFFIXES)}.")
+    if output.option == "--report" and suffix != ".md":
+        raise InputError(f"--report {output.path}: the name must end in .md.")
+    if output.path.is_dir():
+        raise InputError(f"{output.option} {output.path}: this is a folder; a file is expected.")
+    if not output.path.absolute().parent.is_dir():
+        raise InputError(f"{output.option} {output.path}: there is no folder {output.path.parent}.")
+
+
+def _write_report(document: Document, analysis: Analysis, path: Path) -> None:
+    write_atomic(path, report_markdown(document, analysis))

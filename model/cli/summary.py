@@ -1,0 +1,182 @@
+"""A step in a few figures: as values for `--json`, and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from model.document.document import Document
+from model.files.traffic_json import finding_to_json
+from model.files.writing import finite
+from model.job.spec import JobSpec
+from model.step.report import Analysis, Finding, Severity, StepReport
+from model.text import (
+    format_bytes,
+    format_percent,
+    format_ratio,
+    format_seconds,
+    plural,
+    three_digits,
+)
+
+_LISTED = 12
+
+
+def summary(document: Document, analysis: Analysis) -> dict[str, Any]:
+    """The figures of the status bar and the findings; step figures are left out where there is no report."""
+    values: dict[str, Any] = {
+        "name": document.name,
+        "devices": len(document.topology.devices()),
+        "links": len(document.topology.links()),
+        "job": job_line(document.job),
+    }
+    report = analysis.report
+    if report is not None:
+        totals = report.totals
+        values |= {
+            "gpus": len(report.placement.gpus),
+            "time_s": finite(totals.time_s),
+            "tokens_per_s_per_gpu": finite(totals.tokens_per_s_per_gpu),
+            "mfu": finite(totals.mfu),
+            "hfu": finite(totals.hfu),
+            "bubble_fraction": finite(totals.bubble_fraction),
+            "compute_s": finite(totals.compute_s),
+            "optimizer_s": finite(totals.optimizer_s),
+            "bubble_s": finite(totals.bubble_s),
+            "exposed_s": {name: finite(value) for name, value in totals.exposed_s.items()},
+            "worst_link": worst_link(report),
+            "memory_peak": memory_peak(report),
+        }
+    values["findings"] = [finding_to_json(finding) for finding in analysis.findings]
+    return values
+
+
+def job_line(job: JobSpec) -> str:
+    """The job in a few words: "llama3-70b, TP 8 · PP 4, batch 128 of 8,192 tokens, bf16"."""
+    name = job.model if isinstance(job.model, str) else job.model.name
+    own = job.parallel
+    sizes = [("TP", own.tp), ("CP", own.cp), ("EP", own.ep), ("PP", own.pp), ("DP", own.dp or 1)]
+    cut = " · ".join(f"{label} {size}" for label, size in sizes if size > 1) or "data parallel only"
+    return f"{name}, {cut}, batch {job.global_batch:,} of {job.sequence_length:,} tokens, {job.precision}"
+
+
+def worst_link(report: StepReport) -> dict[str, Any] | None:
+    """The directed link that costs the step most, else the busiest; None without traffic."""
+    measure = report.cost_s if report.cost_s.size and report.cost_s.max() > 0 else report.peak_utilisation
+    if not measure.size or not measure.max() > 0:
+        return None
+    directed = int(np.argmax(measure))
+    fabric, link = report.fabric, directed // 2
+    ends = (fabric.device_ids[int(fabric.link_a[link])], fabric.device_ids[int(fabric.link_b[link])])
+    source, target = ends if directed % 2 == 0 else ends[::-1]
+    return {
+        "id": fabric.link_ids[link],
+        "from": source,
+        "to": target,
+        "cost_s": finite(float(report.cost_s[directed])),
+        "peak_utilisation": finite(float(report.peak_utilisation[directed])),
+        "oversubscription": finite(float(report.oversubscription[directed])),
+    }
+
+
+def memory_peak(report: StepReport) -> dict[str, Any] | None:
+    """The stage whose GPUs are fullest."""
+    if not report.memory:
+        return None
+    stage = max(report.memory, key=lambda each: each.total_bytes / max(each.hbm_bytes, 1.0))
+    return {
+        "stage": stage.stage,
+        "total_bytes": finite(stage.total_bytes),
+        "hbm_bytes": finite(stage.hbm_bytes),
+    }
+
+
+def summary_text(document: Document, analysis: Analysis, written: Sequence[str]) -> str:
+    """The summary for people."""
+    topology = document.topology
+    lines = [
+        f"{document.name or 'Untitled'}: {plural(len(topology.devices()), 'device')}, "
+        f"{plural(len(topology.links()), 'link')}",
+        f"job             {job_line(document.job)}",
+    ]
+    if analysis.report is not None:
+        lines += step_lines(analysis.report)
+    lines += finding_lines(analysis.findings)
+    if written:
+        lines.append(f"wrote           {', '.join(written)}")
+    return "\n".join(lines)
+
+
+def step_lines(report: StepReport) -> list[str]:
+    """The figures of the step, one a line."""
+    totals = report.totals
+    exposed = [f"{name} {format_seconds(value)}" for name, value in totals.exposed_s.items() if value > 0]
+    lines = [
+        f"GPUs            {len(report.placement.gpus):,}",
+        f"step            {format_seconds(totals.time_s)}",
+        f"tokens/s/GPU    {three_digits(totals.tokens_per_s_per_gpu)}",
+        f"MFU             {format_percent(totals.mfu)}",
+        f"compute         {format_seconds(totals.compute_s)}, "
+        f"optimizer {format_seconds(totals.optimizer_s)}, bubble {format_seconds(totals.bubble_s)}",
+        f"exposed         {' · '.join(exposed) or 'nothing'}",
+    ]
+    worst = worst_link(report)
+    if worst is not None:
+        lines.append(f"worst link      {_link_words(worst)}")
+    peak = memory_peak(report)
+    if peak is not None:
+        share = format_percent(peak["total_bytes"] / peak["hbm_bytes"]) if peak["hbm_bytes"] else "?"
+        lines.append(
+            f"memory peak     {format_bytes(peak['total_bytes'])} of {format_bytes(peak['hbm_bytes'])} "
+            f"({share}) on stage {peak['stage']}"
+        )
+    return lines
+
+
+def _link_words(worst: dict[str, Any]) -> str:
+    words = [f"{worst['from']} → {worst['to']}"]
+    if worst["cost_s"]:
+        words.append(f"costs {format_seconds(worst['cost_s'])}")
+    words.append(f"peak {format_percent(worst['peak_utilisation'] or 0.0)}")
+    if (worst["oversubscription"] or 0.0) > 1:
+        words.append(f"oversubscribed {format_ratio(worst['oversubscription'])}")
+    return ", ".join(words)
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
+    """How many findings there are, and the first of them, one a line."""
+    if not findings:
+        return ["findings        none"]
+    counts = [
+        plural(sum(finding.severity is severity for finding in findings), noun, noun)
+        for severity, noun in (
+            (Severity.ERROR, "error"),
+            (Severity.WARNING, "warning"),
+            (Severity.INFO, "info"),
+        )
+        if any(finding.severity is severity for finding in findings)
+    ]
+    lines = [f"findings        {', '.join(counts)}"]
+    lines += [f"  {finding_line(finding)}" for finding in findings[:_LISTED]]
+    if len(findings) > _LISTED:
+        lines.append(f"  and {len(findings) - _LISTED:,} more; railsketch check lists all")
+    return lines
+
+
+def finding_line(finding: Finding) -> str:
+    """A finding in one line: severity, title, why, what to do, what it costs."""
+    words = " ".join(part for part in (finding.detail, finding.fix) if part)
+    cost = f" · {format_seconds(finding.cost_s)}" if finding.cost_s else ""
+    line = (
+        f"{finding.severity.value}: {finding.title} — {words}{cost}"
+        if words
+        else (f"{finding.severity.value}: {finding.title}{cost}")
+    )
+    return " ".join(line.split())
+
+
+def exit_code(findings: Sequence[Finding]) -> int:
+    """1 where there is a finding of severity error (conventions 37), else 0."""
+    return int(any(finding.severity is Severity.ERROR for finding in findings))

@@ -1,0 +1,59 @@
+"""What the command line is handed from above the model: templates, and the writer of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from model.document.document import Document
+from model.step.report import Analysis
+from model.topology.types import Container, Device, Link
+
+
+class TemplateContent(Protocol):
+    """What a template builds."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def devices(self) -> tuple[Device, ...]: ...
+    @property
+    def links(self) -> tuple[Link, ...]: ...
+    @property
+    def containers(self) -> tuple[Container, ...]: ...
+    @property
+    def positions(self) -> Mapping[str, tuple[float, float]]: ...
+
+
+class Template(Protocol):
+    """What a template says of itself."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def parameters(self) -> type[BaseModel]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """`build` gives the content of a template from its id and parameters, or raises `InputError`."""
+
+    templates: Mapping[str, Template]
+    build: Callable[[str, Mapping[str, Any]], TemplateContent]
+    write_picture: Callable[[Document, Analysis, Path], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command prints, and the exit code of the program."""
+
+    text: str
+    exit_code: int = 0
