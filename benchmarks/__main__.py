@@ -1,0 +1,36 @@
+"""`python -m benchmarks [words]`: measure all cases, or those whose names contain one of the words."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+
+from benchmarks.measure import Case, measure, report
+from benchmarks.memory import LIMIT_MB, peak_mb
+
+MODULES = ("engine", "canvas")
+
+
+def all_cases() -> list[Case]:
+    """The cases of every module here; each has a function `cases`."""
+    found: list[Case] = []
+    for name in MODULES:
+        if importlib.util.find_spec(f"benchmarks.{name}") is not None:
+            found.extend(importlib.import_module(f"benchmarks.{name}").cases())
+    return found
+
+
+def main(words: list[str]) -> int:
+    """Measure and print; 1 when a goal is missed."""
+    chosen = [case for case in all_cases() if not words or any(word in case.name for word in words)]
+    met = report(measure(case) for case in chosen)
+    if not words or "memory" in words:
+        megabytes = peak_mb()
+        met = met and megabytes <= LIMIT_MB
+        print(f"memory of the engine with 1,024 GPUs analysed: {megabytes:,.0f} MB of {LIMIT_MB:,.0f} MB")
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
