@@ -13,6 +13,7 @@ from gui.theme import ThemeManager
 
 if TYPE_CHECKING:
     from gui.engine import Engine
+    from model.document.clipboard import Fragment
     from model.document.document import Change
     from model.placement.types import Dimension
     from model.step.report import Analysis, Figure
@@ -43,6 +44,7 @@ class AppContext(QObject):
     went_to = Signal(tuple)
     said = Signal(str)
     explained = Signal(str, object)
+    clipboard_changed = Signal()
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class AppContext(QObject):
         self.place_count = 1
         self.layers: frozenset[str] = frozenset(LAYERS)
         self.partners_of: str | None = None
+        self.clipboard: Fragment | None = None
         self._stale_from = 0
         self.document.changed.connect(self._document_changed)
         self.document.reset.connect(self._document_reset)
@@ -148,6 +151,11 @@ class AppContext(QObject):
             self.partners_of = gpu
             self.partners_changed.emit()
 
+    def set_clipboard(self, fragment: Fragment) -> None:
+        """What was copied last."""
+        self.clipboard = fragment
+        self.clipboard_changed.emit()
+
     def go_to(self, ids: Iterable[str]) -> None:
         """Select `ids` and ask the canvas to bring them into view."""
         chosen = tuple(ids)
@@ -164,11 +172,7 @@ class AppContext(QObject):
 
     def _document_changed(self, change: Change) -> None:
         topology = self.document.document.topology
-        gone = {
-            id
-            for id in self.selection
-            if not (topology.has_device(id) or topology.has_link(id) or topology.has_container(id))
-        }
+        gone = {ident for ident in self.selection if not topology.has(ident)}
         if gone:
             self.set_selection(self.selection - gone)
         if self.partners_of is not None and not topology.has_device(self.partners_of):

@@ -63,9 +63,9 @@ class DocumentModel(QObject):
     def document(self) -> Document:
         """The open document; an empty one from the start. Read it, never write it."""
         if self._document is None:
-            from model.document.document import empty_document
+            from model.document.document import Document
 
-            self._document = empty_document()
+            self._document = Document()
         return self._document
 
     @property

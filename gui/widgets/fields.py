@@ -36,6 +36,10 @@ class NumberField(QSpinBox):
         set_font(self, 12, 600)
         self.valueChanged.connect(self._changed)
 
+    def set_empty(self, text: str) -> None:
+        """What None is shown as from now on."""
+        self._empty = text
+
     def set_value(self, value: int | None) -> None:
         """Show a value without a signal."""
         self.blockSignals(True)

@@ -1,0 +1,148 @@
+"""What the edit menu does: copy, paste, duplicate, delete, select, tidy up. Each is one undo step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from model.errors import EditRefused
+from model.text import plural
+
+if TYPE_CHECKING:
+    from gui.context import AppContext
+    from model.document.clipboard import Fragment
+    from model.document.edits import Edit
+
+
+class EditCommands(QObject):
+    """The edit menu on the document and selection of a context. What is refused is said; nothing changes."""
+
+    def __init__(self, context: AppContext, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._pastes = 0
+        context.clipboard_changed.connect(self._forget_pastes)
+
+    def handlers(self) -> Mapping[str, Callable[[], object]]:
+        """The slots by action id."""
+        stack = self._context.document.undo_stack
+        return {
+            "edit.undo": stack.undo,
+            "edit.redo": stack.redo,
+            "edit.cut": self.cut,
+            "edit.copy": self.copy,
+            "edit.paste": self.paste,
+            "edit.duplicate": self.duplicate,
+            "edit.delete": self.delete,
+            "edit.select_all": self.select_all,
+            "edit.deselect": lambda: self._context.set_selection(()),
+            "view.tidy": self.tidy,
+            "job.clear": self.clear_colours,
+        }
+
+    def push(self, edit: Edit, text: str) -> bool:
+        """Do an edit as one undo step; a refusal is said in the window."""
+        try:
+            self._context.document.push(edit, text)
+        except EditRefused as refusal:
+            self._context.say(str(refusal))
+            return False
+        return True
+
+    def copy(self) -> bool:
+        """Keep the selected devices with the links among them."""
+        from model.document.clipboard import copy
+
+        fragment = copy(self._context.document.document, self._context.selection)
+        if fragment.empty:
+            self._context.say("Select devices to copy; links come along when both their ends do.")
+            return False
+        self._context.set_clipboard(fragment)
+        self._context.say(
+            f"Copied {plural(len(fragment.devices), 'device')} and {plural(len(fragment.links), 'link')}."
+        )
+        return True
+
+    def cut(self) -> None:
+        """Copy the selection, then take it away."""
+        if self.copy():
+            self._remove("Cut")
+
+    def paste(self) -> None:
+        """Add what was copied, beside it."""
+        fragment = self._context.clipboard
+        if fragment is not None:
+            self._pastes += 1
+            self._add(fragment, self._pastes, "Paste")
+
+    def duplicate(self) -> None:
+        """Add a copy of the selection beside it."""
+        from model.document.clipboard import copy
+
+        fragment = copy(self._context.document.document, self._context.selection)
+        if not fragment.empty:
+            self._add(fragment, 1, "Duplicate")
+
+    def delete(self) -> None:
+        """Take the selection away, with all links of its devices and all that its containers hold."""
+        self._remove("Delete")
+
+    def select_all(self) -> None:
+        """Select every device and container."""
+        topology = self._context.document.document.topology
+        self._context.set_selection(
+            [device.id for device in topology.devices()] + [box.id for box in topology.containers()]
+        )
+
+    def tidy(self) -> None:
+        """Arrange all devices by role."""
+        from model.document.edits import Move
+        from model.topology.layout import layout_by_role
+
+        self.push(Move(layout_by_role(self._context.document.document.topology)), "Tidy up")
+
+    def clear_colours(self) -> None:
+        """Take the colours of all GPUs away."""
+        from model.document.edits import ClearPaint
+
+        if self._context.document.document.paint:
+            self.push(ClearPaint(), "Take away all colours")
+
+    def _forget_pastes(self) -> None:
+        self._pastes = 0
+
+    def _add(self, fragment: Fragment, times: int, text: str) -> None:
+        from model.document.clipboard import paste
+        from model.topology.footprint import CONTAINER_PADDING, FOOTPRINT, GRID
+
+        kinds = {device.id: device.kind for device in fragment.devices}
+        left = [x - FOOTPRINT[kinds[ident]][0] / 2 for ident, (x, _) in fragment.positions.items()]
+        right = [x + FOOTPRINT[kinds[ident]][0] / 2 for ident, (x, _) in fragment.positions.items()]
+        width = (max(right) - min(left)) if left else 0.0
+        step = -(-(width + 2 * CONTAINER_PADDING + GRID) // GRID) * GRID
+        edit = paste(self._context.document.document, fragment, (step * times, 0.0))
+        if self.push(edit, f"{text} {plural(len(fragment.devices), 'device')}"):
+            self._context.set_selection(
+                [device.id for device in edit.devices] + [box.id for box in edit.containers]
+            )
+
+    def _remove(self, verb: str) -> None:
+        from model.document.edits import RemoveParts
+
+        topology = self._context.document.document.topology
+        devices, links, containers = set[str](), set[str](), set[str]()
+        for ident in self._context.selection:
+            if topology.has_container(ident):
+                containers.add(ident)
+                for inner in topology.descendants(ident):
+                    (containers if topology.has_container(inner) else devices).add(inner)
+            elif topology.has_device(ident):
+                devices.add(ident)
+            elif topology.has_link(ident):
+                links.add(ident)
+        count = len(devices) + len(links) + len(containers)
+        if count:
+            edit = RemoveParts(tuple(sorted(devices)), tuple(sorted(links)), tuple(sorted(containers)))
+            self.push(edit, f"{verb} {plural(count, 'part')}")

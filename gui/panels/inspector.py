@@ -1,0 +1,271 @@
+"""The properties of what is selected. Every change is one undo step; what differs is shown as "mixed"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from gui.panels.facts import KIND_NAMES
+from gui.panels.inspector_values import (
+    Selected,
+    common,
+    container_lines,
+    device_lines,
+    link_lines,
+    selected,
+    set_share,
+    set_state,
+    speed_options,
+    title,
+)
+from gui.widgets.fields import ChoiceField, NumberField, ShareField, TextField
+from gui.widgets.section import PADDING, SectionHeader
+from gui.widgets.style import label
+from model.catalog import catalog
+from model.document.edits import Edit, Rename, SetFields
+from model.errors import EditRefused
+from model.text import plural
+from model.topology.types import DeviceKind
+
+if TYPE_CHECKING:
+    from gui.context import AppContext
+
+STATES = (("up", "Up"), ("degraded", "Degraded"), ("down", "Down"))
+MOST_RAILS = 4095
+MOST_LANES = 1_000_000
+
+
+class _Form(QWidget):
+    """Rows of a name and a field, which can be hidden."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self._rows = QFormLayout(self)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._rows.setHorizontalSpacing(8)
+        self._rows.setVerticalSpacing(5)
+        self._rows.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self._rows.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+    def add(self, text: str, field: QWidget) -> None:
+        """A row."""
+        name = label(text, 11, 400, "2")
+        name.setBuddy(field)
+        self._rows.addRow(name, field)
+
+    def show_row(self, field: QWidget, shown: bool) -> None:
+        """Show or hide a row."""
+        self._rows.setRowVisible(field, shown)
+
+
+class InspectorPanel(QWidget):
+    """Name, model, state, rail and speed of devices; speed, count, state and share of links."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._what = Selected((), (), ())
+        self.setProperty("role", "panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAccessibleName("Properties")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(PADDING, 6, PADDING, 10)
+        column.setSpacing(6)
+        self._icon = QLabel()
+        self._icon.setFixedWidth(20)
+        self.header = SectionHeader("Properties")
+        head = QHBoxLayout()
+        head.setSpacing(6)
+        head.addWidget(self._icon)
+        head.addWidget(self.header, 1)
+        column.addLayout(head)
+        self.name = TextField("Name")
+        self._lines = label("", 10, 400, "2", wrap=True)
+        self._lines.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._error = label("", 11, 500, wrap=True)
+        self._error.setProperty("soft", "error")
+        names = _Form("Name")
+        names.add("Name", self.name)
+        self._names = names
+        column.addWidget(names)
+        self._devices = self._device_form()
+        self._links = self._link_form()
+        for form in (self._devices, self._links):
+            column.addWidget(form)
+        column.addWidget(self._error)
+        column.addWidget(self._lines)
+        column.addStretch(1)
+        self.name.committed.connect(self._rename)
+        context.selection_changed.connect(self.refresh)
+        context.document.changed.connect(lambda _change: self.refresh())
+        context.document.reset.connect(self.refresh)
+        context.analysis_changed.connect(self.refresh)
+        context.theme.changed.connect(self._show_icon)
+        self.refresh()
+
+    def _device_form(self) -> _Form:
+        form = _Form("Device")
+        self.model = ChoiceField("Model")
+        self.state = ChoiceField("State")
+        self.state.set_options(STATES)
+        self.rail = NumberField(0, MOST_RAILS, "Rail", empty="none")
+        self.speed = ShareField("Share of compute")
+        form.add("Model", self.model)
+        form.add("State", self.state)
+        form.add("Compute", self.speed)
+        form.add("Rail", self.rail)
+        self.model.committed.connect(self._set_model)
+        self.state.committed.connect(
+            lambda state: self._push(set_state("device", self._ids("device"), state))
+        )
+        self.speed.committed.connect(lambda share: self._push(set_share("device", self._gpus(), share)))
+        self.rail.committed.connect(
+            lambda rail: self._push(SetFields("device", self._ids("device"), {"rail": rail}))
+        )
+        return form
+
+    def _link_form(self) -> _Form:
+        form = _Form("Link")
+        self.lane = ChoiceField("Speed of one cable or lane")
+        self.count = NumberField(1, MOST_LANES, "Cables or lanes")
+        self.link_state = ChoiceField("Link state")
+        self.link_state.set_options(STATES)
+        self.share = ShareField("Share of capacity")
+        form.add("Speed", self.lane)
+        form.add("Count", self.count)
+        form.add("State", self.link_state)
+        form.add("Capacity", self.share)
+        self.lane.committed.connect(
+            lambda speed: self._push(SetFields("link", self._ids("link"), {"lane_bytes_per_s": float(speed)}))
+        )
+        self.count.committed.connect(
+            lambda count: self._push(SetFields("link", self._ids("link"), {"count": count}))
+        )
+        self.link_state.committed.connect(
+            lambda state: self._push(set_state("link", self._ids("link"), state))
+        )
+        self.share.committed.connect(lambda share: self._push(set_share("link", self._ids("link"), share)))
+        return form
+
+    # --- showing -------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Show the selection as it is now."""
+        document = self._context.document.document
+        self._what = what = selected(document, self._context.selection)
+        self._error.hide()
+        self._names.setVisible(what.count == 1)
+        self._devices.setVisible(bool(what.devices))
+        self._links.setVisible(bool(what.links))
+        if what.empty:
+            self.header.set_title("Properties")
+            self.header.set_note("")
+            self._lines.setText("Select a device or a link to see and change what it is.")
+            self._icon.hide()
+            return
+        heading, note = title(what)
+        self.header.set_title(heading)
+        self.header.set_note(note)
+        if what.count == 1:
+            self.name.set_value((*what.devices, *what.links, *what.containers)[0].id)
+        if what.devices:
+            self._show_devices(what)
+        if what.links:
+            self._show_links(what)
+        self._show_lines(what)
+        self._show_icon()
+
+    def _show_devices(self, what: Selected) -> None:
+        kind = common(device.kind for device in what.devices)
+        self._devices.show_row(self.model, kind is not None)
+        if kind is not None:
+            products = catalog().of_kind(kind)
+            model = common(device.model for device in what.devices)
+            options = [(ident, spec.name) for ident, spec in products.items()]
+            if model is not None and model not in products:
+                options.append((model, model))
+            self.model.set_options(options)
+            self.model.set_value(model)
+        self.state.set_value(common(device.state.value for device in what.devices))
+        self._devices.show_row(self.speed, kind is DeviceKind.GPU)
+        self.speed.set_value(common(device.speed for device in what.devices))
+        rails = {device.rail for device in what.devices}
+        self._devices.show_row(self.rail, kind in (DeviceKind.GPU, DeviceKind.NIC, DeviceKind.LEAF))
+        self.rail.set_empty("none" if rails == {None} else "mixed")
+        self.rail.set_value(rails.pop() if len(rails) == 1 else None)
+
+    def _show_links(self, what: Selected) -> None:
+        self.lane.set_options(speed_options(what.links))
+        speed = common(link.lane_bytes_per_s for link in what.links)
+        self.lane.set_value(repr(speed) if speed is not None else None)
+        self.count.set_value(common(link.count for link in what.links))
+        self.link_state.set_value(common(link.state.value for link in what.links))
+        self.share.set_value(common(link.share for link in what.links))
+
+    def _show_lines(self, what: Selected) -> None:
+        analysis = self._context.analysis
+        lines: tuple[str, ...] = ()
+        if what.count == 1:
+            document = self._context.document.document
+            if what.devices:
+                lines = device_lines(document, what.devices[0], analysis)
+            elif what.links:
+                lines = link_lines(what.links[0], analysis)
+            else:
+                lines = container_lines(document, what.containers[0])
+        elif what.devices:
+            kinds: dict[str, int] = {}
+            for device in what.devices:
+                kinds[device.kind] = kinds.get(device.kind, 0) + 1
+            lines = (", ".join(f"{count:,} × {KIND_NAMES[kind]}" for kind, count in kinds.items()),)
+        self._lines.setText("\n".join(lines))
+        self._lines.setVisible(bool(lines))
+
+    def _show_icon(self) -> None:
+        what = self._what
+        kinds = {device.kind.value for device in what.devices} | {box.kind.value for box in what.containers}
+        theme = self._context.theme.current
+        if len(kinds) == 1 and not what.links:
+            self._icon.setPixmap(theme.device_icon(kinds.pop(), 18, self.devicePixelRatioF()))
+        else:
+            name = "connect" if what.links and not kinds else "template"
+            self._icon.setPixmap(theme.pixmap(name, 18, self.devicePixelRatioF(), theme.color("text-2")))
+        self._icon.setVisible(not what.empty)
+
+    # --- changing ------------------------------------------------------------------------------------------
+
+    def _ids(self, target: str) -> tuple[str, ...]:
+        things = self._what.links if target == "link" else self._what.devices
+        return tuple(thing.id for thing in things)
+
+    def _gpus(self) -> tuple[str, ...]:
+        return tuple(device.id for device in self._what.devices if device.kind is DeviceKind.GPU)
+
+    def _set_model(self, model: str) -> None:
+        self._push(SetFields("device", self._ids("device"), {"model": model}))
+
+    def _rename(self, name: str) -> None:
+        what = self._what
+        kind = "device" if what.devices else "link" if what.links else "container"
+        old = (*what.devices, *what.links, *what.containers)[0].id
+        if self._push(Rename(kind, old, name), f"Rename {old}"):
+            self._context.set_selection({name})
+
+    def _push(self, edit: Edit, text: str | None = None) -> bool:
+        if text is None and isinstance(edit, SetFields):
+            field = next(iter(edit.fields)).replace("lane_bytes_per_s", "speed")
+            text = f"Set {field} of {plural(len(edit.ids), edit.target)}"
+        try:
+            self._context.document.push(edit, text or "Change")
+        except EditRefused as refusal:
+            self.refresh()
+            self._error.setText(str(refusal))
+            self._error.show()
+            return False
+        return True
+
+    def sizeHint(self) -> QSize:
+        return QSize(226, 320)

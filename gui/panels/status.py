@@ -1,0 +1,211 @@
+"""The status bar: the step in six figures, each with its derivation, and what the engine is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+
+from gui.panels.status_values import Entry, entries
+from gui.widgets.bar import Bar
+from gui.widgets.elided import ElidedLabel
+from gui.widgets.figure import FigureLabel
+from gui.widgets.style import label, separator, set_style
+from model.job.memory import FILL_LIMIT
+
+if TYPE_CHECKING:
+    from gui.context import AppContext
+
+HEIGHT = 28
+RING_AFTER_MS = 150
+STAGE_AFTER_MS = 1000
+MESSAGE_MS = 6000
+
+
+class StateDot(QWidget):
+    """A dot while nothing is computed, an open ring while something is."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._busy = False
+        self._token = "ok"
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        context.theme.changed.connect(self.update)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the ring is shown."""
+        return self._busy
+
+    def show_state(self, *, busy: bool, token: str) -> None:
+        """Show a dot or a ring in the colour of a token."""
+        self._busy, self._token = busy, token
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(12, 12)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        color = self._context.theme.current.color(self._token)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            if self._busy:
+                painter.setPen(QPen(color, 2))
+                painter.drawArc(QRectF(2, 2, 8, 8), 0, 290 * 16)
+            else:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(color)
+                painter.drawEllipse(QRectF(3, 3, 6.5, 6.5))
+
+
+class StatusPanel(QWidget):
+    """Step time, tokens per second and GPU, MFU, exposed communication, worst link, HBM peak, engine state.
+
+    Figures keep their value while they are stale, in a fainter tone. Without a step it says what is drawn.
+    """
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self.setFixedHeight(HEIGHT)
+        self.setProperty("role", "bar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAccessibleName("Status")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 0, 14, 0)
+        row.setSpacing(7)
+        self._names: dict[str, QLabel] = {}
+        self.figures: dict[str, FigureLabel] = {}
+        self._lines: dict[str, QWidget] = {}
+        for key in ("step", "tokens", "mfu", "exposed", "worst", "hbm", "gpus", "findings"):
+            name = label("", 11, 400, "2")
+            figure = FigureLabel(context, "", 12, 600)
+            line = separator(vertical=True)
+            line.setFixedHeight(14)
+            row.addWidget(name)
+            row.addWidget(figure)
+            if key == "hbm":
+                self.hbm_bar = Bar(context.theme, height=7)
+                self.hbm_bar.setFixedWidth(56)
+                row.addWidget(self.hbm_bar)
+            row.addSpacing(3)
+            row.addWidget(line)
+            row.addSpacing(3)
+            self._names[key], self.figures[key], self._lines[key] = name, figure, line
+        self.message = ElidedLabel("", 11, 500)
+        row.addWidget(self.message, 1)
+        self.dot = StateDot(context)
+        self.state = label("", 11, 400, "2")
+        row.addWidget(self.dot)
+        row.addWidget(self.state)
+        self._stage = ""
+        self._failure = ""
+        self._ring = self._single_shot(RING_AFTER_MS, self._show_ring)
+        self._stage_timer = self._single_shot(STAGE_AFTER_MS, self._show_stage)
+        self._message_timer = self._single_shot(MESSAGE_MS, lambda: self.message.setText(""))
+        self._connect()
+        self.refresh()
+        self.show_idle()
+
+    def _single_shot(self, ms: int, slot: Callable[[], object]) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(ms)
+        timer.timeout.connect(slot)
+        return timer
+
+    def _connect(self) -> None:
+        context = self._context
+        context.analysis_changed.connect(self.refresh)
+        context.stale_changed.connect(lambda _stale: self.refresh())
+        context.document.changed.connect(lambda _change: self.refresh())
+        context.document.reset.connect(self.refresh)
+        context.said.connect(self.show_message)
+        context.engine_attached.connect(self._engine_attached)
+        if context.engine is not None:
+            self._engine_attached()
+
+    def _engine_attached(self) -> None:
+        engine = self._context.engine
+        if engine is not None:
+            engine.busy.connect(self.show_busy)
+            engine.stage.connect(self._stage_said)
+            engine.failed.connect(self.show_failure)
+
+    def show_message(self, text: str) -> None:
+        """A line of text that goes after a while."""
+        self.message.setText(text)
+        self._message_timer.start()
+
+    def show_busy(self, busy: bool) -> None:
+        """The engine started or ended."""
+        if busy:
+            self._failure = ""
+            if not self._ring.isActive() and not self.dot.busy:
+                self._ring.start()
+                self._stage_timer.start()
+        else:
+            self._ring.stop()
+            self._stage_timer.stop()
+            self.show_idle()
+
+    def show_failure(self, text: str) -> None:
+        """The engine could not do it."""
+        self._failure = text
+        self.show_idle()
+
+    def show_idle(self) -> None:
+        """Nothing is being computed."""
+        analysis = self._context.analysis
+        if self._failure:
+            token, text = "error", self._failure
+        elif analysis is None or not self._context.document.document.topology.devices():
+            token, text = "ok", "Ready"
+        elif not analysis.legal:
+            token, text = "error", "The job does not fit"
+        else:
+            token, text = "ok", "Up to date"
+        self.dot.show_state(busy=False, token=token)
+        self.state.setText(text)
+
+    def _stage_said(self, stage: str) -> None:
+        self._stage = stage
+        if self.dot.busy and not self._stage_timer.isActive():
+            self._show_stage()
+
+    def _show_ring(self) -> None:
+        self.dot.show_state(busy=True, token="accent")
+        self.state.setText("Working out")
+
+    def _show_stage(self) -> None:
+        if self._stage:
+            self.state.setText(self._stage[:1].upper() + self._stage[1:])
+
+    def refresh(self) -> None:
+        """Show the figures of the analysis as it is now."""
+        context = self._context
+        shown = entries(context.document.document, context.analysis)
+        stale = context.stale and context.analysis is not None
+        for key, figure in self.figures.items():
+            entry = shown.get(key)
+            for widget in (self._names[key], figure, self._lines[key]):
+                widget.setVisible(entry is not None)
+            if entry is not None:
+                self._show(key, entry, stale)
+        hbm = shown.get("hbm")
+        self.hbm_bar.setVisible(hbm is not None)
+        if hbm is not None and hbm.share is not None:
+            step = 6 if hbm.share > 1 else 5 if hbm.share > FILL_LIMIT else 4 if hbm.share > 0.75 else 3
+            parts = ((hbm.share, "over" if hbm.share > 1 else step),)
+            self.hbm_bar.set_parts(parts, tick=FILL_LIMIT, full=max(1.0, hbm.share), text=hbm.text)
+        if not self.dot.busy and not self._ring.isActive():
+            self.show_idle()
+
+    def _show(self, key: str, entry: Entry, stale: bool) -> None:
+        self._names[key].setText(entry.name)
+        self.figures[key].set_figure(entry.text, entry.figure, entry.name)
+        set_style(self.figures[key], tone="3" if stale else entry.tone)

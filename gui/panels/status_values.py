@@ -1,0 +1,141 @@
+"""What the status bar says of an analysis. No widgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.document.document import Document
+from model.job.memory import StageMemory
+from model.step.report import Analysis, Figure, StepReport
+from model.text import format_percent, format_ratio, format_seconds, three_digits
+from model.topology.types import DeviceKind
+
+EXPOSED_WARNING = 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One figure of the status bar; `share` is for a bar beside it."""
+
+    name: str
+    text: str
+    tone: str = ""
+    figure: Figure | None = None
+    share: float | None = None
+
+
+def entries(document: Document, analysis: Analysis | None) -> dict[str, Entry]:
+    """The figures by key, in the order of the bar; without a step, what there is to say of the drawing."""
+    report = analysis.report if analysis is not None else None
+    if report is None:
+        gpus = sum(device.kind is DeviceKind.GPU for device in document.topology.devices())
+        shown = {"step": Entry("Step", "–"), "gpus": Entry("GPUs", f"{gpus:,}")}
+        if not document.topology.devices():
+            shown["findings"] = Entry("Findings", "none: the drawing is empty")
+        elif analysis is not None and analysis.findings:
+            shown["findings"] = Entry("Findings", f"{len(analysis.findings):,}")
+        return shown
+    totals = report.totals
+    exposed = sum(totals.exposed_s.values())
+    share = exposed / totals.time_s if totals.time_s > 0 else 0.0
+    shown = {
+        "step": Entry(
+            "Step", format_seconds(totals.time_s), "", _figure(report, "time_s", totals.time_s, "s")
+        ),
+        "tokens": Entry(
+            "Tokens/s/GPU",
+            f"{totals.tokens_per_s_per_gpu:,.0f}",
+            "",
+            _figure(report, "tokens_per_s_per_gpu", totals.tokens_per_s_per_gpu, ""),
+        ),
+        "mfu": Entry("MFU", format_percent(totals.mfu), "", _figure(report, "mfu", totals.mfu, "")),
+        "exposed": Entry(
+            "Exposed communication",
+            format_percent(share),
+            "warning" if share > EXPOSED_WARNING else "",
+            report.figures.get("exposed_s") or _exposed_figure(report, exposed, share),
+        ),
+    }
+    worst = worst_link(report)
+    if worst is not None:
+        shown["worst"] = worst
+    memory = hbm_peak(report)
+    if memory is not None:
+        shown["hbm"] = memory
+    return shown
+
+
+def _figure(report: StepReport, key: str, value: float, unit: str) -> Figure:
+    return report.figures.get(key) or Figure(value, unit, "from the step's timeline")
+
+
+def _exposed_figure(report: StepReport, exposed_s: float, share: float) -> Figure:
+    inputs: dict[str, float | int | str] = {
+        f"{dimension.upper()} exposed": format_seconds(seconds)
+        for dimension, seconds in report.totals.exposed_s.items()
+        if seconds > 0
+    }
+    inputs["step"] = format_seconds(report.totals.time_s)
+    return Figure(share, "", f"exposed time {format_seconds(exposed_s)} ÷ step time", inputs)
+
+
+def worst_link(report: StepReport) -> Entry | None:
+    """The directed link that costs the step most; without any cost the most oversubscribed or busiest."""
+    if not len(report.cost_s):
+        return None
+    for values in (report.cost_s, report.oversubscription, report.peak_utilisation):
+        index = int(np.argmax(values))
+        if values[index] > 0:
+            break
+    else:
+        return None
+    link, backwards = divmod(index, 2)
+    fabric = report.fabric
+    ends = (fabric.device_ids[fabric.link_a[link]], fabric.device_ids[fabric.link_b[link]])
+    name = " → ".join(ends[::-1] if backwards else ends)
+    over = float(report.oversubscription[index])
+    peak = float(report.peak_utilisation[index])
+    figure = Figure(
+        float(report.cost_s[index]),
+        "s",
+        "exposed time during which this link was the bottleneck of what the step waited for",
+        {
+            "link": name,
+            "peak utilisation": format_percent(peak),
+            "offered ÷ capacity": format_ratio(over),
+            "capacity": f"{three_digits(float(fabric.capacity[link]) / 1e9)} GB/s",
+        },
+    )
+    text = f"{name} {format_ratio(over) if over > 1 else format_percent(peak)}"
+    return Entry("Worst link", text, "error" if over > 1 else "", figure)
+
+
+def hbm_peak(report: StepReport) -> Entry | None:
+    """The stage that needs most of its GPU's memory."""
+    if not report.memory:
+        return None
+    stage = max(report.memory, key=lambda each: each.total_bytes / each.hbm_bytes)
+    share = stage.total_bytes / stage.hbm_bytes
+    text = f"{three_digits(stage.total_bytes / 1e9)} of {three_digits(stage.hbm_bytes / 1e9)} GB"
+    key = f"memory.stage{stage.stage}"
+    figure = report.figures.get(key) or Figure(
+        stage.total_bytes, "B", "weights + gradients + optimizer + activations + other", _memory_inputs(stage)
+    )
+    return Entry("HBM peak", text, "error" if share > 1 else "", figure, share)
+
+
+def _memory_inputs(stage: StageMemory) -> dict[str, float | int | str]:
+    parts = {
+        "stage": float(stage.stage),
+        "weights": stage.weights_bytes,
+        "gradients": stage.gradients_bytes,
+        "optimizer": stage.optimizer_bytes,
+        "activations": stage.activations_bytes,
+        "other": stage.other_bytes,
+    }
+    return {
+        name: int(value) if name == "stage" else f"{three_digits(value / 1e9)} GB"
+        for name, value in parts.items()
+    }

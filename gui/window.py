@@ -1,0 +1,431 @@
+"""The main window: it alone knows all of the views, and joins them to the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QSize, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QCursor, QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import (
+    QApplication,
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QStackedWidget,
+    QToolButton,
+    QWidget,
+)
+
+from gui.actions import ACTIONS, MENUS, RECENT, TOOL_BAR, ActionSet, When
+from gui.context import Tool
+from gui.edit_commands import EditCommands
+from gui.file_commands import FileCommands
+from gui.panels.start import StartPage
+from gui.recent import recent_files
+from gui.settings import settings
+from gui.title_bar import TitleBar
+from gui.widgets.figure import ExplainPopup, FigureLabel
+from gui.widgets.style import set_font, themed_icon
+
+if TYPE_CHECKING:
+    from gui.canvas.view import CanvasView
+    from gui.context import AppContext
+    from gui.workspace import Workspace
+    from model.document.document import Change
+    from model.step.report import Figure
+
+STATE_VERSION = 1
+USUAL_SIZE = QSize(1600, 1000)
+SMALLEST_SIZE = QSize(960, 600)
+REFRESH_MS = 30
+
+
+class MainWindow(QMainWindow):
+    """Menus, tool bar, canvas and panels of one drawing.
+
+    With `deferred`, only the frame and the start page are built; `load()` brings the rest, which needs the
+    heavy imports.
+    """
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None, *, deferred: bool = False) -> None:
+        super().__init__(parent)
+        self.context = context
+        self.workspace: Workspace | None = None
+        self._working = False
+        self._tour = -1
+        self.setObjectName("main")
+        self.setMinimumSize(SMALLEST_SIZE)
+        self.resize(self._first_size())
+        self.files = FileCommands(context, self)
+        self.edits = EditCommands(context, self)
+        self.actions_ = ActionSet(context, self._handlers(), self._states, self)
+        self.title_bar = TitleBar(context)
+        self.setMenuWidget(self.title_bar)
+        self._recent_menu = QMenu("Open &recent", self)
+        self._fill_menus()
+        self.tool_bar = self._make_tool_bar()
+        self.stack = QStackedWidget()
+        self.start = StartPage(context)
+        self.stack.addWidget(self.start)
+        self.setCentralWidget(self.stack)
+        self.setAcceptDrops(True)
+        self._state_timer = QTimer(self)
+        self._state_timer.setSingleShot(True)
+        self._state_timer.setInterval(REFRESH_MS)
+        self._state_timer.timeout.connect(self.actions_.update_states)
+        self._connect()
+        self.tool_bar.hide()
+        self._show_title()
+        self._show_theme_choice()
+        self.actions_.update_states()
+        if not deferred:
+            self.load()
+
+    # --- building ------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Build the canvas and the panels, and offer the templates."""
+        if self.workspace is not None:
+            return
+        from gui.workspace import Workspace
+        from topology_templates.registry import TEMPLATES
+
+        self.workspace = Workspace(self.context, self)
+        self.stack.addWidget(self.workspace.canvas)
+        self.workspace.palette.insert_requested.connect(self.workspace.insert)
+        self.workspace.templates.chosen.connect(self.files.choose_template)
+        self.workspace.canvas.template_requested.connect(
+            lambda ident, point: self.files.choose_template(ident, (point.x(), point.y()))
+        )
+        self.actions_.add_local(self.workspace.canvas)
+        self.actions_.add_local(self.workspace.bottom)
+        self._view_menu.addSeparator()
+        panels = self._view_menu.addMenu("&Panels")
+        for dock in self.workspace.docks:
+            panels.addAction(dock.toggleViewAction())
+        self.workspace.set_shown(False)
+        self._restore()
+        self.start.set_templates(tuple(TEMPLATES.values()))
+        self.actions_.update_states()
+
+    def _first_size(self) -> QSize:
+        screen = QGuiApplication.primaryScreen()
+        room = screen.availableGeometry().size() if screen is not None else USUAL_SIZE
+        return USUAL_SIZE.boundedTo(room).expandedTo(SMALLEST_SIZE)
+
+    def _fill_menus(self) -> None:
+        for title, entries in MENUS:
+            menu = self.title_bar.menu_bar.addMenu(title)
+            before = entries.index(RECENT) if RECENT in entries else len(entries)
+            self.actions_.fill_menu(menu, entries[:before])
+            if before < len(entries):
+                menu.addMenu(self._recent_menu)
+                self.actions_.fill_menu(menu, entries[before + 1 :])
+            if title == "&View":
+                self._view_menu = menu
+        self._recent_menu.aboutToShow.connect(self._fill_recent)
+        self._fill_recent()
+
+    def _fill_recent(self) -> None:
+        self._recent_menu.clear()
+        files = recent_files()
+        for path in files:
+            action = self._recent_menu.addAction(path.name)
+            action.setToolTip(str(path))
+            action.triggered.connect(lambda _checked=False, chosen=path: self.open_path(chosen))
+        self._recent_menu.setEnabled(bool(files))
+
+    def _make_tool_bar(self) -> QWidget:
+        bar = self.addToolBar("Tools")
+        bar.setObjectName("tools")
+        bar.setMovable(False)
+        bar.setFloatable(False)
+        bar.setFixedHeight(44)
+        bar.setIconSize(QSize(18, 18))
+        bar.toggleViewAction().setVisible(False)
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self.actions_.fill_tool_bar(bar, TOOL_BAR)
+        for action in bar.actions():
+            button = bar.widgetForAction(action)
+            if isinstance(button, QToolButton):
+                button.setFixedSize(32, 32)
+                button.setAccessibleName(action.toolTip())
+        space = QWidget()
+        space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(space)
+        export = QToolButton()
+        export.setText("Export")
+        export.setProperty("role", "button")
+        export.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        export.setFixedHeight(32)
+        set_font(export, 12, 600)
+        themed_icon(export, self.context.theme, "export")
+        menu = QMenu(export)
+        self.actions_.fill_menu(menu, ("export.topology", "export.traffic", "export.picture"))
+        export.setMenu(menu)
+        bar.addWidget(export)
+        bar.addAction(self.actions_["theme.toggle"])
+        theme_button = bar.widgetForAction(self.actions_["theme.toggle"])
+        cast(QToolButton, theme_button).setFixedSize(32, 32)
+        theme_button.setAccessibleName("Light or dark")
+        return bar
+
+    def _connect(self) -> None:
+        context = self.context
+        self.files.opened.connect(self.show_workspace)
+        self.files.recent_changed.connect(self.start.refresh)
+        context.clipboard_changed.connect(self._state_timer.start)
+        self.start.new_requested.connect(self.files.new)
+        self.start.open_requested.connect(self.files.open)
+        self.start.recent_requested.connect(self.open_path)
+        self.start.template_requested.connect(self._start_template)
+        context.document.title_changed.connect(self._show_title)
+        context.document.changed.connect(self._document_changed)
+        context.document.reset.connect(self._state_timer.start)
+        context.document.undo_stack.indexChanged.connect(lambda _index: self._show_undo())
+        for signal in (context.selection_changed, context.analysis_changed):
+            signal.connect(self._state_timer.start)
+        context.tool_changed.connect(self._show_tool)
+        context.theme.changed.connect(self._show_theme_choice)
+        context.explained.connect(self.explain)
+        self._show_tool()
+
+    def _handlers(self) -> Mapping[str, Callable[[], object]]:
+        context, playback = self.context, self.context.playback
+        handlers: dict[str, Callable[[], object]] = {
+            **self.files.handlers(),
+            **self.edits.handlers(),
+            "file.start": self.show_start,
+            "file.quit": self.close,
+            "theme.toggle": context.theme.toggle,
+            "play.toggle": playback.toggle,
+            "play.next": playback.next_segment,
+            "play.previous": playback.previous_segment,
+            "play.faster": playback.faster,
+            "play.slower": playback.slower,
+            "play.start": lambda: playback.set_time(0.0),
+            "finding.next": lambda: self._go_to_finding(1),
+            "finding.previous": lambda: self._go_to_finding(-1),
+            "insert.partners": self._show_partners,
+            "help.keys": self._help,
+            "help.about": self._about,
+        }
+        for choice in ("system", "light", "dark"):
+            handlers[f"theme.{choice}"] = lambda chosen=choice: context.theme.set_choice(chosen)
+        for spec in ACTIONS.values():
+            if spec.group == "tool":
+                tool = cast(Tool, spec.id.removeprefix("tool."))
+                handlers[spec.id] = lambda chosen=tool: context.set_tool(chosen)
+        on_canvas: Mapping[str, Callable[[CanvasView], object]] = {
+            "view.fit": lambda canvas: canvas.fit(),
+            "view.fit_selection": lambda canvas: canvas.fit_selection(),
+            "view.actual": lambda canvas: canvas.zoom_to(1.0),
+            "view.zoom_in": lambda canvas: canvas.zoom_in(),
+            "view.zoom_out": lambda canvas: canvas.zoom_out(),
+        }
+        for ident, run in on_canvas.items():
+            handlers[ident] = lambda chosen=run: self._on_canvas(chosen)
+        return handlers
+
+    def _on_canvas(self, run: Callable[[CanvasView], object]) -> None:
+        if self.workspace is not None:
+            run(self.workspace.canvas)
+
+    # --- states --------------------------------------------------------------------------------------------
+
+    def _states(self) -> frozenset[When]:
+        holds: set[When] = set()
+        if not self._working or self.workspace is None:
+            return frozenset()
+        context = self.context
+        document = context.document.document
+        topology, stack = document.topology, context.document.undo_stack
+        chosen = context.selection
+        devices = [ident for ident in chosen if not topology.has_link(ident)]
+        analysis = context.analysis
+        for state, is_so in (
+            (When.OPEN, True),
+            (When.NOT_EMPTY, bool(topology.devices() or topology.containers())),
+            (When.SELECTION, bool(chosen)),
+            (When.DEVICES_SELECTED, bool(devices)),
+            (When.GPU_SELECTED, self._selected_gpu() is not None),
+            (When.CLIPBOARD, context.clipboard is not None),
+            (When.UNDO, stack.canUndo()),
+            (When.REDO, stack.canRedo()),
+            (When.REPORT, analysis is not None and analysis.report is not None),
+            (When.FINDINGS, analysis is not None and bool(analysis.findings)),
+        ):
+            if is_so:
+                holds.add(state)
+        return frozenset(holds)
+
+    def _selected_gpu(self) -> str | None:
+        topology = self.context.document.document.topology
+        gpus = [
+            ident
+            for ident in self.context.selection
+            if topology.has_device(ident) and topology.device(ident).kind == "gpu"
+        ]
+        return gpus[0] if len(gpus) == 1 else None
+
+    def _document_changed(self, change: Change) -> None:
+        self._state_timer.start()
+        if self._working:
+            self._show_title()
+
+    def _show_undo(self) -> None:
+        stack = self.context.document.undo_stack
+        for ident, verb, text in (
+            ("edit.undo", "Undo", stack.undoText()),
+            ("edit.redo", "Redo", stack.redoText()),
+        ):
+            action = self.actions_[ident]
+            action.setText(f"&{verb} {text[:1].lower() + text[1:]}" if text else f"&{verb}")
+        self.actions_.update_icons()
+        self._state_timer.start()
+
+    def _show_title(self) -> None:
+        document = self.context.document
+        if not self._working:
+            self.setWindowTitle("Railsketch")
+            self.title_bar.show_title("", "", unsaved=False)
+            return
+        empty = not document.document.topology.devices() and document.path is None
+        state = "edited" if document.unsaved else "nothing to save" if empty else "saved"
+        if not empty and document.path is None and not document.unsaved:
+            state = "not saved yet"
+        self.title_bar.show_title(document.name, state, unsaved=document.unsaved)
+        self.setWindowTitle(f"{document.name}[*] – Railsketch")
+        self.setWindowModified(document.unsaved)
+
+    def _show_tool(self) -> None:
+        action = self.actions_[f"tool.{self.context.tool}"]
+        action.setChecked(True)
+
+    def _show_theme_choice(self) -> None:
+        self.actions_[f"theme.{self.context.theme.choice}"].setChecked(True)
+
+    # --- what is shown -------------------------------------------------------------------------------------
+
+    def show_workspace(self) -> None:
+        """Show the canvas and its panels."""
+        self.load()
+        if self.workspace is None or self._working:
+            self._show_title()
+            return
+        self._working = True
+        self.stack.setCurrentWidget(self.workspace.canvas)
+        self.tool_bar.show()
+        self.workspace.set_shown(True)
+        self._show_title()
+        self.actions_.update_states()
+        self.workspace.canvas.setFocus()
+
+    def show_start(self) -> None:
+        """Show the start page; the drawing stays open behind it."""
+        if self.workspace is None or not self._working:
+            return
+        if not self.files.may_leave():
+            return
+        self._working = False
+        self.context.playback.pause()
+        self.workspace.set_shown(False)
+        self.tool_bar.hide()
+        self.start.refresh()
+        self.stack.setCurrentWidget(self.start)
+        self._show_title()
+        self.actions_.update_states()
+
+    def open_path(self, path: Path) -> bool:
+        """Open a file; a failure is said in a message."""
+        self.load()
+        return self.files.open_path(path)
+
+    def _start_template(self, ident: str) -> None:
+        from model.document.document import Document
+
+        document = self.context.document
+        if document.unsaved and not self.files.may_leave():
+            return
+        before = document.document, document.path
+        document.set_document(Document())
+        if not self.files.choose_template(ident):
+            document.set_document(*before)
+
+    def explain(self, title: str, figure: Figure) -> None:
+        """Show how a figure was worked out, near what was asked about."""
+        asked = QApplication.focusWidget()
+        if isinstance(asked, FigureLabel):
+            point = asked.mapToGlobal(QPoint(0, asked.height() + 4))
+        else:
+            point = QCursor.pos()
+        ExplainPopup(title, figure, self).show_at(point)
+
+    def _go_to_finding(self, step: int) -> None:
+        analysis = self.context.analysis
+        if analysis is None or not analysis.findings:
+            return
+        self._tour = (self._tour + step) % len(analysis.findings)
+        finding = analysis.findings[self._tour]
+        self.context.set_lit_links(finding.links, finding.devices)
+        self.context.go_to((*finding.devices, *finding.links))
+        self.context.say(finding.title)
+
+    def _show_partners(self) -> None:
+        gpu = self._selected_gpu()
+        self.context.set_partners_of(None if gpu == self.context.partners_of else gpu)
+
+    def _help(self) -> None:
+        from gui.dialogs.help import KeysDialog
+
+        KeysDialog(self).exec()
+
+    def _about(self) -> None:
+        from gui.dialogs.help import about
+
+        about(self)
+
+    # --- files dropped on the window -----------------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        if paths:
+            event.acceptProposedAction()
+            self.open_path(paths[0])
+
+    # --- coming and going ----------------------------------------------------------------------------------
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self.context.playback.set_visible(not self.isMinimized())
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if not self.files.may_leave():
+            event.ignore()
+            return
+        self.context.playback.pause()
+        stored = settings()
+        stored.setValue("window/geometry", self.saveGeometry())
+        if self.workspace is not None:
+            stored.setValue("window/state", self.workspace.state())
+        event.accept()
+
+    def _restore(self) -> None:
+        stored = settings()
+        state = stored.value("window/state")
+        if isinstance(state, QByteArray) and self.workspace is not None:
+            self.workspace.set_state(state)
+
+    def restore_geometry(self) -> None:
+        """Take the size and place of the last time."""
+        geometry = settings().value("window/geometry")
+        if isinstance(geometry, QByteArray):
+            self.restoreGeometry(geometry)

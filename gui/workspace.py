@@ -1,0 +1,180 @@
+"""The canvas and the docks around it. Importing this module brings the heavy imports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray, QPointF, QSize, Qt
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QFrame,
+    QMainWindow,
+    QScrollArea,
+    QSizePolicy,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.canvas.tools.place import Placing, put_down
+from gui.canvas.view import CanvasView
+from gui.panels.findings import FindingsPanel
+from gui.panels.inspector import InspectorPanel
+from gui.panels.job import JobPanel
+from gui.panels.memory import MemoryPanel
+from gui.panels.palette import PalettePanel
+from gui.panels.placement import PlacementPanel
+from gui.panels.status import StatusPanel
+from gui.panels.templates import TemplatesPanel
+from gui.panels.timeline import TimelinePanel
+from gui.panels.traffic import TrafficPanel
+from gui.widgets.style import separator
+from model.topology.footprint import FOOTPRINT, GRID
+
+if TYPE_CHECKING:
+    from gui.context import AppContext
+
+LEFT_WIDTH = 226
+RIGHT_WIDTH = 348
+BOTTOM_HEIGHT = 214
+FINDINGS_WIDTH = 380
+STATE_VERSION = 1
+
+
+class _Column(QScrollArea):
+    """Panels one below the other; scrolls up and down, never sideways."""
+
+    def __init__(self, name: str, panels: tuple[QWidget, ...]) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName(name)
+        inner = QWidget()
+        inner.setProperty("role", "panel")
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for number, panel in enumerate(panels):
+            if number:
+                column.addWidget(separator())
+            column.addWidget(panel)
+        column.addStretch(1)
+        self.setWidget(inner)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(180, 80)
+
+
+class Workspace:
+    """The views of a drawing, put into the docks of a window."""
+
+    def __init__(self, context: AppContext, window: QMainWindow) -> None:
+        self._context = context
+        self._window = window
+        self.canvas = CanvasView(context)
+        self.palette = PalettePanel(context)
+        self.templates = TemplatesPanel(context)
+        self.inspector = InspectorPanel(context)
+        self.job = JobPanel(context)
+        self.placement = PlacementPanel(context)
+        self.traffic = TrafficPanel(context)
+        self.memory = MemoryPanel(context)
+        self.timeline = TimelinePanel(context)
+        self.findings = FindingsPanel(context)
+        self.status = StatusPanel(context)
+        self.palette.filtered.connect(self.templates.filter)
+        left, bottom = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
+        right = Qt.DockWidgetArea.RightDockWidgetArea
+        for corner, area in (
+            (Qt.Corner.BottomLeftCorner, left),
+            (Qt.Corner.BottomRightCorner, right),
+        ):
+            window.setCorner(corner, area)
+        self.left = self._dock("devices", "Devices and properties", left, self._left_column())
+        column = _Column("Job and traffic", (self.job, self.placement, self.traffic, self.memory))
+        self.right = self._dock("job", "Job, placement, traffic, memory", right, column)
+        self.bottom = self._dock("step", "Step", bottom, self.timeline)
+        self.findings_dock = self._dock("findings", "Findings", bottom, self.findings)
+        window.splitDockWidget(self.bottom, self.findings_dock, Qt.Orientation.Horizontal)
+        self.docks = (self.left, self.right, self.bottom, self.findings_dock)
+        bar = window.statusBar()
+        bar.setSizeGripEnabled(False)
+        bar.addWidget(self.status, 1)
+        bar.setContentsMargins(0, 0, 0, 0)
+        self._size_docks()
+        self._hidden: set[str] = set()
+        context.selection_changed.connect(self._show_lower)
+
+    def _left_column(self) -> QWidget:
+        holder = QWidget()
+        holder.setProperty("role", "panel")
+        holder.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self.palette.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        column.addWidget(self.palette)
+        column.addWidget(separator())
+        # The templates begin a drawing and the properties go on with it: they take turns in one place.
+        self.lower = QStackedWidget()
+        self.lower.addWidget(_Column("Templates", (self.templates,)))
+        self.lower.addWidget(_Column("Properties", (self.inspector,)))
+        column.addWidget(self.lower, 1)
+        return holder
+
+    def _dock(self, name: str, title: str, area: Qt.DockWidgetArea, content: QWidget) -> QDockWidget:
+        dock = QDockWidget(title, self._window)
+        dock.setObjectName(name)
+        dock.setFeatures(QDockWidget.DockWidgetFeature.DockWidgetClosable)
+        dock.setTitleBarWidget(QWidget())
+        dock.setWidget(content)
+        self._window.addDockWidget(area, dock)
+        return dock
+
+    def _size_docks(self) -> None:
+        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self._window.resizeDocks([self.left, self.right], [LEFT_WIDTH, RIGHT_WIDTH], horizontal)
+        self._window.resizeDocks([self.bottom], [BOTTOM_HEIGHT], vertical)
+        room = self._window.width() - LEFT_WIDTH - RIGHT_WIDTH
+        findings = min(FINDINGS_WIDTH, max(260, room // 3))
+        self._window.resizeDocks([self.bottom, self.findings_dock], [room - findings, findings], horizontal)
+
+    def _show_lower(self) -> None:
+        self.lower.setCurrentIndex(1 if self._context.selection else 0)
+
+    def set_shown(self, shown: bool) -> None:
+        """Show or hide all docks and the status bar; a dock that the user closed stays closed."""
+        if shown:
+            for dock in self.docks:
+                dock.setVisible(dock.objectName() not in self._hidden)
+            self._size_docks()
+        else:
+            for dock in self.docks:
+                dock.hide()
+        self._window.statusBar().setVisible(shown)
+
+    def insert(self, kind: str, model: str, count: int) -> None:
+        """Add devices in the middle of the view."""
+        placing = Placing.of(kind, model, count)
+        if placing is None:
+            return
+        middle = self.canvas.camera.to_scene(QPointF(self.canvas.viewport().rect().center()))
+        width, height = FOOTPRINT[placing.kind]
+        taken = self._context.document.document.layout.values()
+        while any(
+            abs(x - other_x) < width and abs(y - other_y) < height + GRID
+            for x, y in placing.centres(middle.x(), middle.y())
+            for other_x, other_y in taken
+        ):
+            middle.setY(middle.y() + GRID)
+        put_down(self.canvas, placing, middle)
+
+    def state(self) -> QByteArray:
+        """Which docks are open and how large, for the next run."""
+        return self._window.saveState(STATE_VERSION)
+
+    def set_state(self, state: QByteArray) -> None:
+        """Take the docks of an earlier run."""
+        self._window.restoreState(state, STATE_VERSION)
