@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model.checks import Situation, findings
 from model.document.document import Document
-from model.errors import JobError, RailsketchError
+from model.errors import RailsketchError
 from model.job.flops import hardware_flops, model_flops
 from model.job.legality import violations
 from model.job.memory import stage_memory
@@ -23,6 +23,7 @@ from model.step.report import Analysis, StepReport
 from model.step.stage_devices import stage_devices
 from model.text import plural
 from model.topology.graph import Topology
+from model.topology.ports import PortFinding, port_findings
 from model.topology.types import DeviceKind, State
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
@@ -31,23 +32,32 @@ from model.traffic.types import Fabric
 Progress = Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A topology as arrays, what its ports say, and the GPUs that are not down."""
+
+    fabric: Fabric
+    ports: tuple[PortFinding, ...]
+    working_gpus: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class AnalysisCache:
-    """The compiled fabric of the last topology, so that an edit of the job or the colours does not compile
-    it.
-    """
+    """What depends on the topology alone, so that an edit of the job or the colours does not do it again."""
 
     topology: Topology | None = None
     revision: int = -1
-    fabric: Fabric | None = None
+    compiled: Compiled | None = None
 
-    def fabric_of(self, topology: Topology, say: Progress) -> Fabric:
-        """The fabric of the topology as it is now."""
-        if self.fabric is None or self.topology is not topology or self.revision != topology.revision:
+    def compiled_of(self, topology: Topology, say: Progress) -> Compiled:
+        """The topology as it is now, compiled."""
+        if self.compiled is None or self.topology is not topology or self.revision != topology.revision:
             say(f"compiling {plural(len(topology.devices()), 'device')}")
-            self.fabric = compile_fabric(topology)
+            self.compiled = Compiled(
+                compile_fabric(topology), port_findings(topology), _working_gpus(topology)
+            )
             self.topology, self.revision = topology, topology.revision
-        return self.fabric
+        return self.compiled
 
 
 def analyse(
@@ -59,28 +69,22 @@ def analyse(
     """
     say = progress or _say_nothing
     topology, job = document.topology, document.job
-    fabric = (cache or AnalysisCache()).fabric_of(topology, say)
-    available = [
-        device.id
-        for device in topology.devices()
-        if device.kind is DeviceKind.GPU and device.state is not State.DOWN
-    ]
-    situation = Situation(topology, job, fabric, tuple(available))
+    compiled = (cache or AnalysisCache()).compiled_of(topology, say)
+    situation = Situation(topology, job, compiled.fabric, compiled.ports, compiled.working_gpus)
     try:
-        world = world_of(job.world, available)
-        missing = tuple(not_built(job))
-        broken = violations(job, len(world)) if world else ()
-        situation = Situation(topology, job, fabric, world, broken, missing)
-        if world and not broken and not missing:
-            grid = grid_of(job, len(world))
-            placement = resolve(world, grid, document.paint)
-            situation = Situation(topology, job, fabric, world, placement=placement)
-            report = _report(document, fabric, placement, say)
-            situation = Situation(topology, job, fabric, world, placement=placement, report=report)
-    except RailsketchError as error:
-        situation = Situation(
-            topology, job, fabric, situation.world, problems=(str(error),), placement=situation.placement
+        world = world_of(job.world, compiled.working_gpus)
+        situation = replace(
+            situation,
+            world=world,
+            not_built=tuple(not_built(job)),
+            violations=violations(job, len(world)) if world else (),
         )
+        if world and not situation.violations and not situation.not_built:
+            placement = resolve(world, grid_of(job, len(world)), document.paint)
+            situation = replace(situation, placement=placement)
+            situation = replace(situation, report=_report(document, compiled.fabric, placement, say))
+    except RailsketchError as error:
+        situation = replace(situation, problems=(str(error),))
     say("checking")
     return Analysis(
         revision=document.revision,
@@ -97,8 +101,6 @@ def _report(document: Document, fabric: Fabric, placement: Placement, say: Progr
     job = document.job
     shape = model_shape(job)
     planned = plan(job, placement, shape)
-    if not len(placement.gpus):
-        raise JobError("no GPU takes part")
     say(f"routing {plural(len(placement.gpus), 'GPU')}")
     traffic = load(fabric, placement, planned.exchanges, job.routing)
     say(f"simulating {plural(planned.microbatches, 'microbatch', 'microbatches')}")
@@ -140,6 +142,14 @@ def _report(document: Document, fabric: Fabric, placement: Placement, say: Progr
         memory=memory,
         stage_of_gpu=placement.coordinates["pp"],
         figures=figures_of(step, arithmetic, memory, planned.exchanges, traffic),
+    )
+
+
+def _working_gpus(topology: Topology) -> tuple[str, ...]:
+    return tuple(
+        device.id
+        for device in topology.devices()
+        if device.kind is DeviceKind.GPU and device.state is not State.DOWN
     )
 
 

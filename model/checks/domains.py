@@ -66,11 +66,11 @@ def _domains(situation: Situation) -> NDArray[np.int64]:
 
 
 def _spread(groups: Sequence[NDArray[np.int32]], domain: NDArray[np.int64]) -> _Spread | None:
-    counts = [len(np.unique(domain[group])) for group in groups]
-    wide = [group for group, count in zip(groups, counts, strict=True) if count > 1]
+    wide = [group for group in groups if len(group) > 1 and (domain[group] != domain[group[0]]).any()]
     if not wide:
         return None
-    return _Spread(len(wide), len(groups), np.unique(np.concatenate(wide)).astype(np.int64), max(counts))
+    most = max(len(np.unique(domain[group])) for group in wide)
+    return _Spread(len(wide), len(groups), np.unique(np.concatenate(wide)).astype(np.int64), most)
 
 
 def _detail(

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from model.checks.situation import Situation
 from model.step.report import Finding, Severity
-from model.topology.ports import port_findings
 
 
 def check(situation: Situation) -> Iterator[Finding]:
     """What no gesture would have drawn, as notes: an over-full sketch is kept."""
-    for found in port_findings(situation.topology):
+    for found in situation.ports:
         yield Finding(
             id=f"ports.{found.title.lower().replace(' ', '-')}",
             severity=Severity.INFO,

@@ -12,6 +12,7 @@ from model.job.spec import JobSpec
 from model.placement.types import Placement
 from model.step.report import StepReport
 from model.topology.graph import Topology
+from model.topology.ports import PortFinding
 from model.traffic.types import Fabric
 
 FloatArray = NDArray[np.float64]
@@ -21,14 +22,15 @@ FloatArray = NDArray[np.float64]
 class Situation:
     """One document as far as it could be analysed.
 
-    `world` are the GPUs that could take part. `problems` are sentences on why there is no report, beside the
-    broken rules in `violations` and the values in `not_built`. `placement` and `report` are None where the
-    job cannot run.
+    `ports` is what the drawing's ports say, `world` are the GPUs that could take part. `problems` are
+    sentences on why there is no report, beside the broken rules in `violations` and the values in
+    `not_built`. `placement` and `report` are None where the job cannot run.
     """
 
     topology: Topology
     job: JobSpec
     fabric: Fabric
+    ports: tuple[PortFinding, ...]
     world: tuple[str, ...]
     violations: tuple[Violation, ...] = ()
     not_built: tuple[str, ...] = ()
