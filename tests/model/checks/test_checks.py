@@ -1,0 +1,215 @@
+"""Every check by a drawing that triggers it and one that does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from model.analysis import analyse
+from model.document.document import Document
+from model.document.edits import AddParts
+from model.placement.paint import Paint
+from model.step.report import Finding, Severity
+from model.topology.types import Device, DeviceKind, Link, LinkKind, State
+from tests.model.analysis.drawings import GB, changed, cluster, job, without
+
+
+def found(document: Document, start: str) -> list[Finding]:
+    return [finding for finding in analyse(document).findings if finding.id.startswith(start)]
+
+
+def only(document: Document, start: str) -> Finding:
+    findings = found(document, start)
+    assert len(findings) == 1, findings
+    return findings[0]
+
+
+def test_a_tp_group_over_two_domains_is_named_with_its_cost() -> None:
+    finding = only(cluster(spec=job("parallel.tp=4")), "domains.tp")
+    assert finding.severity is Severity.ERROR
+    assert finding.title == "TP 4 spans 2 scale-up domains"
+    assert set(finding.devices) == {"n0.g0", "n0.g1", "n1.g0", "n1.g1"}
+    assert finding.cost_s is not None and finding.cost_s > 0
+    assert finding.fix == "Legal here: TP 1 2."
+    assert not found(cluster(spec=job("parallel.tp=2")), "domains")
+
+
+def test_tp_without_nvlink_leaves_its_domain_too() -> None:
+    assert only(cluster(nvlink=False, spec=job("parallel.tp=2")), "domains.tp").fix == "Legal here: TP 1."
+
+
+def test_a_job_that_does_not_fit_the_world() -> None:
+    analysis = analyse(cluster(nodes=3, gpus=2, spec=job("parallel.tp=4")))
+    assert analysis.report is None and not analysis.legal
+    first = analysis.findings[0]
+    assert (first.severity, first.title) == (Severity.ERROR, "6 GPUs do not fit TP 4")
+    assert "4" in first.detail and "8" in first.detail
+    assert not found(cluster(spec=job("parallel.tp=2")), "job")
+
+
+def test_a_batch_that_cannot_be_cut() -> None:
+    titles = [finding.title for finding in found(cluster(spec=job(global_batch=10)), "job.batch")]
+    assert titles == ["Batch 10 cannot be cut by DP 4"]
+
+
+def test_a_value_that_is_not_built_is_an_error_and_never_ignored() -> None:
+    finding = only(cluster(spec=job("parallel.cp=2")), "job.not-built")
+    assert finding.severity is Severity.ERROR
+    assert "parallel.cp" in finding.title
+
+
+def test_memory_overflow_and_the_fill_limit() -> None:
+    # 70.6e9 parameters × 18 B on two GPUs of 80e9 B cannot fit; the tiny model does.
+    finding = only(cluster(nodes=1, spec=job(model="llama3-70b", global_batch=2)), "memory")
+    assert finding.severity is Severity.ERROR
+    assert finding.title.startswith("Stage 0 needs") and finding.title.endswith("of 80.0 GB")
+    assert set(finding.devices) == {"n0.g0", "n0.g1"}
+    assert not found(cluster(), "memory")
+
+
+def test_memory_between_the_limit_and_all_of_it_warns() -> None:
+    # 8 · (4·8192² + 3·8192·10200) + 2·1024·8192 = 4.17e9 parameters of 18 B are 75.1e9 of 80e9 B, 1e9 B
+    # come on top.
+    wide = {"layers": 8, "hidden": 8192, "heads": 64, "vocab": 1024, "ffn": 10200}
+    spec = job(model=wide, global_batch=1, sequence_length=128)
+    document = cluster(nodes=1, gpus=1, spec=spec)
+    report = analyse(document).report
+    assert report is not None
+    fill = report.memory[0].total_bytes / report.memory[0].hbm_bytes
+    assert 0.92 < fill <= 1.0, fill
+    assert only(document, "memory").severity is Severity.WARNING
+
+
+def test_two_nics_on_one_cable_are_oversubscribed_twice() -> None:
+    # Conventions 48: 2 × 50 GB/s offered to one cable of 50 GB/s.
+    document = cluster(leaves=2, spec=job("parallel.tp=2"))
+    finding = next(one for one in found(document, "oversubscribed") if "t1" in one.links)
+    assert finding.severity is Severity.WARNING
+    assert "2.00×" in finding.title
+    assert "100 GB/s to 50.0 GB/s" in finding.detail
+    assert not [one for one in found(cluster(leaves=2, trunk=2, spec=job("parallel.tp=2")), "oversubscribed")
+                if "t1" in one.links]  # fmt: skip
+
+
+def test_equal_oversubscribed_links_are_one_finding() -> None:
+    document = cluster(leaves=2, spec=job("parallel.tp=2"))
+    findings = [one for one in found(document, "oversubscribed") if "t1" in one.links]
+    assert len(findings) == 1
+    assert "×2" in findings[0].title  # both directions of the cable
+
+
+def test_unreachable_pairs_name_both_ends() -> None:
+    finding = only(without(cluster(leaves=2, spec=job("parallel.tp=2")), links=["t1"]), "reach.dp")
+    assert finding.severity is Severity.ERROR
+    assert {"n0.g0", "n1.g0"} <= set(finding.devices)
+    assert "n0.g0" in finding.detail and "n1.g0" in finding.detail
+    assert not found(cluster(leaves=2), "reach")
+
+
+def test_a_drawing_in_two_pieces() -> None:
+    finding = only(without(cluster(leaves=2), links=["t1"]), "reach.pieces")
+    assert finding.title == "The drawing is in 2 pieces"
+    assert len(finding.devices) == 2
+
+
+def test_a_device_that_nothing_reaches() -> None:
+    document = cluster()
+    AddParts((Device("spare", DeviceKind.LEAF, "qm9700"),)).apply(document)
+    finding = only(document, "participation.unconnected")
+    assert finding.devices == ("spare",)
+    assert finding.severity is Severity.INFO
+    assert not found(cluster(), "participation.unconnected")
+
+
+def test_a_nic_without_a_network_link() -> None:
+    finding = only(without(cluster(), links=["n0.k0-l"]), "participation.nics")
+    assert finding.devices == ("n0.k0",)
+    assert not found(cluster(), "participation.nics")
+
+
+def test_gpus_without_a_rank() -> None:
+    spec = job("parallel.tp=2").model_copy(update={"world": ("n0.g0", "n0.g1")})
+    finding = only(cluster(spec=spec), "participation.gpus")
+    assert finding.devices == ("n1.g0", "n1.g1")
+    assert not found(cluster(), "participation.gpus")
+
+
+def test_switches_that_carry_nothing() -> None:
+    # One node of TP 2: nothing leaves it, so NICs and leaf carry nothing.
+    idle = found(cluster(nodes=1, spec=job("parallel.tp=2")), "participation.idle")
+    assert {finding.id for finding in idle} == {"participation.idle.nic", "participation.idle.leaf"}
+    assert not found(cluster(spec=job("parallel.tp=2")), "participation.idle")
+
+
+def test_conflicts_of_the_colours() -> None:
+    document = cluster(spec=job("parallel.tp=2"))
+    document.paint = Paint({"n0.g0": {"tp": 9}})
+    conflicts = found(document, "placement")
+    assert conflicts and all(finding.severity is Severity.ERROR for finding in conflicts)
+    assert "n0.g0" in conflicts[0].devices
+    assert not found(cluster(), "placement")
+
+
+def test_no_gpus_and_an_empty_drawing() -> None:
+    for document in (Document(), without(cluster(), devices=["n0.g0", "n0.g1", "n1.g0", "n1.g1"])):
+        analysis = analyse(document)
+        assert analysis.report is None
+        assert analysis.findings[0].id == "no-gpus"
+
+
+def test_all_gpus_down() -> None:
+    document = cluster(nodes=1, gpus=1)
+    finding = only(changed(document, "device", "n0.g0", state=State.DOWN), "no-gpus")
+    assert finding.title == "n0.g0 is down" and finding.devices == ("n0.g0",)
+
+
+def test_ports_beyond_the_budget() -> None:
+    document = cluster()
+    AddParts(
+        links=(Link("more", "n0.g0", "n0.s", LinkKind.NVLINK, 25 * GB, 4),)
+    ).apply(document)  # fmt: skip
+    finding = only(document, "ports")
+    assert "n0.g0" in finding.devices and finding.severity is Severity.INFO
+    assert not found(cluster(), "ports")
+
+
+def test_down_and_degraded_parts() -> None:
+    document = changed(cluster(), "link", "n0.k0-l", state=State.DEGRADED, share=0.5)
+    finding = only(document, "states.links.degraded")
+    assert finding.links == ("n0.k0-l",)
+    assert only(changed(cluster(), "device", "n0.s", state=State.DOWN), "states.devices.down").devices == (
+        "n0.s",
+    )
+    assert not found(cluster(), "states")
+
+
+def test_a_slow_gpu_costs_its_stage() -> None:
+    document = cluster()
+    before = analyse(document).report
+    finding = only(changed(document, "device", "n1.g1", speed=0.5), "states.slow")
+    after = analyse(document).report
+    assert before is not None and after is not None
+    assert after.totals.compute_s == pytest.approx(2 * before.totals.compute_s)
+    assert finding.severity is Severity.WARNING
+    assert finding.cost_s == pytest.approx(before.totals.compute_s)
+
+
+def test_what_costs_more_than_five_per_cent_warns() -> None:
+    document = cluster(spec=job("parallel.pp=2", global_batch=4))
+    report = analyse(document).report
+    assert report is not None and report.totals.bubble_s > 0.05 * report.totals.time_s
+    assert only(document, "cost.bubble").cost_s == report.totals.bubble_s
+    assert not found(cluster(nodes=1, gpus=1), "cost")
+
+
+def test_titles_fit_a_row_and_ids_are_unique() -> None:
+    for document in (
+        cluster(leaves=2, spec=job("parallel.tp=4")),
+        without(cluster(leaves=2), links=["t1"]),
+        cluster(nodes=3, spec=job("parallel.tp=4")),
+        Document(),
+    ):
+        findings = analyse(document).findings
+        assert len({finding.id for finding in findings}) == len(findings)
+        for finding in findings:
+            assert len(finding.title) <= 45, finding.title
+            assert finding.detail.endswith((".", "!", "?"))
