@@ -249,3 +249,16 @@ def test_nothing_to_send_is_no_traffic(make) -> None:  # type: ignore[no-untyped
     traffic = load(fabric, placement_of(topology), [])
     assert traffic.loads.shape == (0, 2 * len(fabric.link_ids))
     assert len(traffic.largest_edge_bytes) == 0 and len(gpus_of(topology)) == len(fabric.gpu_devices)
+
+
+def test_automatic_choice_takes_nvls_from_four_members_on() -> None:
+    """§5.1c. With three members ring and NVLS put the same 4/3 · S on the links, so only the name tells."""
+    topology = hgx(2)
+    items = [
+        exchange(ALL_REDUCE, [[0, 1, 2]], 1000),
+        exchange(ALL_REDUCE, [[0, 1, 2, 3]], 1000),
+        exchange(ALL_REDUCE, [[0, 1, 2, 3], [6, 7, 8, 9]], 1000),
+        exchange(ALL_TO_ALL, [list(range(16))], 1000),
+    ]
+    traffic = load(compile_fabric(topology), placement_of(topology), items)
+    assert traffic.algorithms == ("ring", "nvls", "ring+nvls", "pxn")
