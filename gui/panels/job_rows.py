@@ -1,0 +1,212 @@
+"""What the job panel says of each size, of the model and of the whole job. No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from model.errors import RailsketchError
+from model.job.choices import legal_values
+from model.job.legality import Violation, violations
+from model.job.not_built import TABLE, is_built, not_built
+from model.job.parameters import active_parameters, model_parameters
+from model.job.shape import ModelShape, model_shape
+from model.job.spec import JobSpec
+from model.step.report import StepReport
+from model.text import plural, three_digits
+from model.traffic.fabric import gpu_indices
+
+Mark = Literal["ok", "warning", "error", "off"]
+SIZES = ("tp", "cp", "ep", "pp", "dp")
+_EFFECTS = {row.path: row.effect for row in TABLE}
+_MOST_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """One parallel size: its value, a mark, the reason beside it, and the values that would be legal."""
+
+    name: str
+    value: int
+    mark: Mark
+    text: str
+    legal: tuple[int, ...]
+    editable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The one line below the sizes. `mark` is "off" where there is nothing to judge."""
+
+    mark: Mark
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """What the panel says of a job on a number of GPUs. `broken` maps fields to their first reason."""
+
+    sizes: tuple[SizeRow, ...]
+    verdict: Verdict
+    model_text: str
+    microbatches: int | None
+    microbatch_text: str
+    broken: Mapping[str, str]
+
+
+def job_view(job: JobSpec, world: int, spans: Mapping[str, int]) -> JobView:
+    """`spans` says over how many scale-up domains the largest group of a dimension reaches (where known)."""
+    try:
+        shape = model_shape(job)
+        found = violations(job, world) if world else ()
+    except RailsketchError as error:
+        off = tuple(SizeRow(name, _size(job, name, world), "off", "", (), False) for name in SIZES)
+        return JobView(off, Verdict("error", _capital(str(error))), "", None, "", {"model": str(error)})
+    broken: dict[str, str] = {}
+    for one in found:
+        broken.setdefault(one.field, one.message)
+    count, text = _microbatches(job, world)
+    return JobView(
+        sizes=tuple(_row(name, job, world, shape, broken, spans) for name in SIZES),
+        verdict=_verdict(job, world, found),
+        model_text=f"{shape.name} · {parameters_text(shape)}",
+        microbatches=count,
+        microbatch_text=text,
+        broken=broken,
+    )
+
+
+def parameters_text(shape: ModelShape) -> str:
+    """ "46.7 B, 12.9 B active"."""
+    total, active = model_parameters(shape), active_parameters(shape)
+    return f"{_short(total)}, {_short(active)} active" if active < total else _short(total)
+
+
+def domain_spans(report: StepReport) -> dict[str, int]:
+    """Over how many scale-up domains the most scattered group of tp, cp and ep reaches."""
+    placement = report.placement
+    domain = report.fabric.domain[gpu_indices(report.fabric, placement.gpus)]
+    alone = domain < 0
+    domain = np.where(alone, domain.max(initial=0) + 1 + np.arange(len(domain)), domain)
+    return {
+        key: max((len(np.unique(domain[group])) for group in placement.groups[key]), default=1)
+        for key in ("tp", "cp", "ep")
+    }
+
+
+def _row(
+    name: str,
+    job: JobSpec,
+    world: int,
+    shape: ModelShape,
+    broken: Mapping[str, str],
+    spans: Mapping[str, int],
+) -> SizeRow:
+    value, path = _size(job, name, world), f"parallel.{name}"
+    effect = _EFFECTS.get(path)
+    only_one = effect is not None and not is_built(path, 2)
+    no_experts = name == "ep" and shape.moe is None
+    if world == 0:
+        return SizeRow(name, value, "off", "", (), False)
+    legal = tuple(
+        choice.value
+        for choice in legal_values(job, world, path)
+        if choice.legal and isinstance(choice.value, int)
+    )
+    editable = name != "dp" and not (value == 1 and (only_one or no_experts))
+    if path in broken:
+        return SizeRow(name, value, "error", _capital(broken[path]), legal, editable)
+    if value > 1 and only_one:
+        return SizeRow(name, value, "error", f"not built yet: {effect}", legal, True)
+    if only_one:
+        return SizeRow(name, value, "off", f"not built yet: {effect}", legal, editable)
+    if no_experts:
+        return SizeRow(name, value, "off", "this model has no experts", legal, editable)
+    texts = {
+        "tp": lambda: f"{shape.heads} heads, {shape.kv_heads} KV heads: {_listed(legal)} legal",
+        "cp": lambda: f"2 × CP must divide {job.sequence_length:,}: {_listed(legal)} legal",
+        "ep": lambda: f"{shape.moe.experts if shape.moe else 0} experts: {_listed(legal)} legal",
+        "pp": lambda: _stage_text(job, shape),
+        "dp": lambda: _replica_text(job, world),
+    }
+    across = spans.get(name, 1)
+    if value > 1 and across > 1:
+        reach = f"group spans {plural(across, 'NVLink domain')}"
+        head = f"{shape.moe.experts} experts; " if name == "ep" and shape.moe else ""
+        return SizeRow(name, value, "warning", head + reach, legal, editable)
+    return SizeRow(name, value, "ok", texts[name](), legal, editable)
+
+
+def _verdict(job: JobSpec, world: int, found: tuple[Violation, ...]) -> Verdict:
+    if world == 0:
+        return Verdict("off", "No GPUs yet. Place some: the sizes fill themselves in and stay legal.")
+    if found:
+        more = f" And {plural(len(found) - 1, 'more rule')}." if len(found) > 1 else ""
+        return Verdict("error", _capital(found[0].message) + "." + more)
+    missing = not_built(job)
+    if missing:
+        return Verdict("warning", f"Not built yet: {'; '.join(missing)}")
+    own = job.parallel
+    dp = _size(job, "dp", world)
+    return Verdict(
+        "ok", f"Legal: TP {own.tp} × CP {own.cp} × PP {own.pp} × DP {dp:,} = {plural(world, 'GPU')}"
+    )
+
+
+def _microbatches(job: JobSpec, world: int) -> tuple[int | None, str]:
+    dp = _size(job, "dp", world)
+    each = job.microbatch * dp
+    if world == 0 or each == 0:
+        return None, ""
+    rest = f"{job.global_batch:,} ÷ {dp:,}" + (f" ÷ {job.microbatch:,}" if job.microbatch > 1 else "")
+    return (
+        (job.global_batch // each, f"= {rest}")
+        if job.global_batch % each == 0
+        else (None, f"{rest} is not whole")
+    )
+
+
+def _size(job: JobSpec, name: str, world: int) -> int:
+    own = job.parallel
+    if name != "dp":
+        return int(getattr(own, name))
+    return own.dp or world // (own.tp * own.cp * own.pp)
+
+
+def _stage_text(job: JobSpec, shape: ModelShape) -> str:
+    own = job.parallel
+    layers = plural(shape.layers, "layer")
+    if own.pp * own.vpp == 1:
+        return f"off: all {layers} on every GPU"
+    if own.layers_per_stage is not None:
+        return f"{layers} → {'-'.join(str(count) for count in own.layers_per_stage)}"
+    if own.vpp > 1:
+        return f"{layers} → {own.vpp} chunks of {shape.layers // (own.pp * own.vpp)} a stage"
+    return f"{layers} → {shape.layers // own.pp} a stage"
+
+
+def _replica_text(job: JobSpec, world: int) -> str:
+    own = job.parallel
+    if own.dp is not None:
+        return "given in the job"
+    return f"derived: {plural(world, 'GPU')} ÷ ({own.tp} × {own.cp} × {own.pp})"
+
+
+def _listed(values: tuple[int, ...]) -> str:
+    if len(values) > _MOST_SHOWN:
+        return f"{' '.join(str(value) for value in values[: _MOST_SHOWN - 2])} … {values[-1]}"
+    return " ".join(str(value) for value in values) or "none"
+
+
+def _short(count: int) -> str:
+    for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
+        if count >= 0.9995 * unit:
+            return f"{three_digits(count / unit)} {name}"
+    return f"{count:,}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,282 @@
+"""The step over time: play it, scrub it, see who computes and who waits."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QScrollBar,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.context import AppContext
+from gui.panels.job_as_of import as_of_text
+from gui.panels.panel_kit import Panel
+from gui.panels.panel_paint import draw_text, hatch
+from gui.panels.timeline_lanes import TimelineLanes, clock_text, legend_color
+from gui.panels.timeline_overview import TimelineOverview
+from gui.panels.timeline_rows import LaneArrays, Piece, lane_arrays
+from gui.playback import SPEEDS
+from gui.widgets.style import label, set_font, set_style, themed_icon
+from model.step.report import StepReport
+
+WANTED_SECONDS = 8.0  # how long one step should play when nobody chose a speed
+_WORDS = {
+    Piece.FORWARD: "Forward",
+    Piece.BACKWARD: "Backward",
+    Piece.EXPOSED: "Exposed comm.",
+    Piece.BUBBLE: "Bubble",
+    Piece.DP_SYNC: "DP sync",
+    Piece.OPTIMIZER: "Optimizer",
+}
+
+
+def speed_text(speed: float) -> str:
+    """ "1 : 200" for a step that plays 200 times slower than it runs."""
+    return f"1 : {1 / speed:,.0f}"
+
+
+def fitting_speed(duration_s: float) -> float:
+    """The usual speed at which a step of `duration_s` plays in about `WANTED_SECONDS`."""
+    return min(SPEEDS, key=lambda speed: abs(math.log(duration_s / speed / WANTED_SECONDS)))
+
+
+class TimelineLegend(QWidget):
+    """What the colours of the lanes mean; entries that do not fit are left out from the right."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self.setMinimumWidth(0)
+        self.setFixedHeight(20)
+        self.setAccessibleName("Legend: " + ", ".join(_WORDS.values()))
+
+    def _font(self) -> QFontMetrics:
+        return QFontMetrics(self._context.theme.current.font(11))
+
+    def sizeHint(self) -> QSize:
+        metrics = self._font()
+        return QSize(sum(metrics.horizontalAdvance(word) + 32 for word in _WORDS.values()), 20)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, metrics = self._context.theme.current, self._font()
+        widths = [metrics.horizontalAdvance(word) + 32 for word in _WORDS.values()]
+        while widths and sum(widths) > self.width():
+            widths.pop()
+        x = self.width() - sum(widths) + 10
+        with QPainter(self) as painter:
+            for piece, width in zip(_WORDS, widths, strict=False):
+                fill, lines = legend_color(theme, piece)
+                box = QRectF(x, 4.5, 11, 11)
+                painter.fillRect(box, fill)
+                if lines is not None:
+                    painter.fillRect(box, hatch(lines))
+                painter.setPen(QPen(theme.color("strong" if piece is Piece.BUBBLE else "line"), 1))
+                painter.drawRect(box)
+                rect = QRectF(x + 17, 0, width, 20)
+                draw_text(painter, rect, _WORDS[piece], theme.font(11), theme.color("text-2"))
+                x += width
+
+
+class TimelinePanel(Panel):
+    """Transport, overview strip and lanes."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(context, "Step timeline", parent)
+        self._shown: StepReport | None = None
+        self._window = (0.0, 1.0)  # shares of the step
+        self._speed_chosen = False
+        self.lanes = TimelineLanes(context)
+        self.overview = TimelineOverview(context)
+        self.more = QScrollBar(Qt.Orientation.Vertical)
+        self.more.setAccessibleName("More stages")
+        self._build()
+        self.lanes.scrubbed.connect(self._scrub)
+        for view in (self.lanes, self.overview):
+            view.window_changed.connect(self.set_window)
+        self.more.valueChanged.connect(self.lanes.set_first)
+        playback = context.playback
+        playback.time_changed.connect(self._time_changed)
+        playback.playing_changed.connect(self._playing_changed)
+        playback.speed_changed.connect(self._show_speed)
+        playback.duration_changed.connect(self._duration_changed)
+        self._duration_changed(playback.duration_s)
+        self._show_speed(playback.speed)
+        self._playing_changed(playback.playing)
+        self.show_report()
+
+    # --- building ------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.to_start = self._button("To the start of the step", "to-start")
+        self.play = self._button("Play (Space)", "play")
+        self.loop = self._button("Begin again at the end", "loop")
+        self.loop.setCheckable(True)
+        self.loop.setChecked(True)
+        self.to_start.clicked.connect(lambda: self.context.playback.set_time(0.0))
+        self.play.clicked.connect(self.context.playback.toggle)
+        self.speed = QComboBox()
+        set_font(self.speed, 12, 600)
+        self.speed.setAccessibleName("Speed")
+        self.speed.setToolTip("How much slower than the step runs it is played ([ and ])")
+        for value in SPEEDS:
+            self.speed.addItem(speed_text(value), value)
+        self.speed.activated.connect(self._choose_speed)
+        self.readout = label("", 12, 700, "accent")
+        self.readout.setAccessibleName("Moment of the step")
+        self.as_of = label("", 11, 500, "warning")
+        line = QHBoxLayout()
+        line.setSpacing(6)
+        line.addWidget(label("Step", 12, 600))
+        line.addSpacing(6)
+        for widget in (self.to_start, self.play, self.loop, self.speed, self.readout, self.as_of):
+            line.addWidget(widget)
+        line.addWidget(TimelineLegend(self.context), 1)
+        tracks = QHBoxLayout()
+        tracks.setSpacing(2)
+        tracks.addWidget(self.lanes, 1)
+        tracks.addWidget(self.more)
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(self.overview)
+        column.addLayout(tracks, 1)
+        self.empty = label(
+            "Time, stage by stage, appears here as soon as a job fits the drawing.", 12, tone="2"
+        )
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self._stack = QStackedLayout()
+        self._stack.addWidget(body)
+        self._stack.addWidget(self.empty)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 6, 12, 8)
+        layout.setSpacing(4)
+        layout.addLayout(line)
+        layout.addLayout(self._stack, 1)
+
+    def _button(self, tip: str, icon: str) -> QToolButton:
+        button = QToolButton()
+        button.setToolTip(tip)
+        button.setAccessibleName(tip)
+        themed_icon(button, self.context.theme, icon)
+        button.setFixedSize(26, 26)
+        return button
+
+    # --- state ---------------------------------------------------------------------------------------------
+
+    def show_report(self) -> None:
+        report = self.report
+        self._stack.setCurrentIndex(1 if report is None else 0)
+        if report is self._shown:
+            return
+        self._shown = report
+        arrays: list[LaneArrays] = []
+        until_s = report.totals.time_s if report is not None else 0.0
+        if report is not None:
+            arrays = [lane_arrays(lane, until_s) for lane in report.lanes]
+        self.lanes.set_lanes(arrays, until_s)
+        self.overview.set_lanes(arrays, until_s)
+        self.set_window(self._window[0] * until_s, self._window[1] * until_s)
+        self._time_changed(self.context.playback.time_s)
+        self._lay_out_scroll()
+
+    def show_stale(self) -> None:
+        set_style(self.readout, tone="3" if self.outdated else "accent")
+        text = ""
+        if self.report is not None and self.outdated and not self.context.stale:
+            text = as_of_text(self.report.job, self.context.document.document.job)
+        self.as_of.setText(text)
+        self.as_of.setVisible(bool(text))
+
+    def show_theme(self) -> None:
+        self.lanes.changed()
+        self.update()
+
+    def set_window(self, start_s: float, end_s: float) -> None:
+        """Let the lanes show `start_s` … `end_s`."""
+        until_s = self.report.totals.time_s if self.report is not None else 0.0
+        if until_s > 0:
+            self._window = (start_s / until_s, end_s / until_s)
+        self.lanes.set_window(start_s, end_s)
+        self.overview.set_window(start_s, end_s)
+
+    @property
+    def window_s(self) -> tuple[float, float]:
+        """The window of the lanes."""
+        until_s = self.report.totals.time_s if self.report is not None else 0.0
+        return self._window[0] * until_s, self._window[1] * until_s
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._lay_out_scroll()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        playback = self.context.playback
+        acts = {
+            Qt.Key.Key_Space: playback.toggle,
+            Qt.Key.Key_Period: playback.next_segment,
+            Qt.Key.Key_Comma: playback.previous_segment,
+            Qt.Key.Key_BracketLeft: playback.slower,
+            Qt.Key.Key_BracketRight: playback.faster,
+        }
+        act = acts.get(Qt.Key(event.key()))
+        if act is None:
+            super().keyPressEvent(event)
+        else:
+            act()
+
+    def _lay_out_scroll(self) -> None:
+        count = len(self.report.lanes) if self.report is not None else 0
+        hidden = max(0, count - self.lanes.fitting)
+        self.more.setRange(0, hidden)
+        self.more.setPageStep(self.lanes.fitting)
+        self.more.setVisible(hidden > 0)
+
+    def _scrub(self, time_s: float) -> None:
+        self.context.playback.pause()
+        self.context.playback.set_time(time_s)
+
+    def _time_changed(self, time_s: float) -> None:
+        until_s = self.context.playback.duration_s
+        if self.context.playback.playing and time_s < self.lanes.time_s and not self.loop.isChecked():
+            self.context.playback.pause()
+            self.context.playback.set_time(until_s)
+            return
+        self.lanes.set_time(time_s)
+        self.overview.set_time(time_s)
+        self.readout.setText(clock_text(time_s, until_s) if until_s > 0 else "–")
+        start, end = self.window_s
+        if self.context.playback.playing and not start <= time_s <= end:
+            first = min(max(0.0, time_s - 0.1 * (end - start)), max(0.0, until_s - (end - start)))
+            self.set_window(first, first + (end - start))
+
+    def _playing_changed(self, playing: bool) -> None:
+        themed_icon(self.play, self.context.theme, "pause" if playing else "play", token="accent")
+        text = "Pause (Space)" if playing else "Play (Space)"
+        self.play.setToolTip(text)
+        self.play.setAccessibleName(text)
+
+    def _duration_changed(self, duration_s: float) -> None:
+        for widget in (self.to_start, self.play, self.loop, self.speed):
+            widget.setEnabled(duration_s > 0)
+        if duration_s > 0 and not self._speed_chosen:
+            self.context.playback.set_speed(fitting_speed(duration_s))
+
+    def _choose_speed(self, index: int) -> None:
+        self._speed_chosen = True
+        self.context.playback.set_speed(float(self.speed.itemData(index)))
+
+    def _show_speed(self, speed: float) -> None:
+        index = self.speed.findData(speed)
+        if index >= 0:
+            self.speed.setCurrentIndex(index)
+        else:
+            self.speed.setCurrentText(speed_text(speed))

@@ -1,0 +1,242 @@
+"""What the step puts on links: the dearest, the kinds of exchange, a link over time, who sends to whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedLayout, QToolButton, QVBoxLayout, QWidget
+
+from gui.context import AppContext
+from gui.panels.job_as_of import as_of_text
+from gui.panels.panel_kit import Panel, Throttle
+from gui.panels.timeline_lanes import clock_text
+from gui.panels.traffic_groups import GroupList
+from gui.panels.traffic_links import ROW_HEIGHT as LINK_ROW
+from gui.panels.traffic_links import LinkList
+from gui.panels.traffic_links_rows import LinkOrder
+from gui.panels.traffic_matrix import MatrixCard
+from gui.widgets.section import PADDING, SectionHeader
+from gui.widgets.segmented import SegmentedControl
+from gui.widgets.style import label, set_font
+
+if TYPE_CHECKING:
+    from gui.panels.traffic_plot import UtilisationPlot
+
+NEAR = 1 / 40  # of the step: what "around the playhead" shows
+
+
+class TrafficPanel(Panel):
+    """Links and groups as tabs; below them utilisation over time and the matrix."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(context, "Traffic", parent)
+        self.plot: UtilisationPlot | None = None
+        self._build()
+        self._throttle = Throttle(self._show_time, self)
+        context.playback.time_changed.connect(self._time_changed)
+        context.link_mode_changed.connect(self._show_time)
+        context.selection_changed.connect(self._show_curves)
+        self.show_report()
+
+    # --- building ------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.header = SectionHeader("Traffic")
+        self.tabs = SegmentedControl([("links", "Links"), ("groups", "Groups")], "Show")
+        self.tabs.chosen.connect(self.show_tab)
+        self.header.add(self.tabs)
+        self.caption = label("Dearest links", 11, 600, "2")
+        self.order = QToolButton()
+        self.order.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.order.setAccessibleName("Sort links by")
+        self.order.setToolTip("Sort by …")
+        set_font(self.order, 11)
+        menu = QMenu(self.order)
+        for order in LinkOrder:
+            menu.addAction(order.value, lambda order=order: self.sort_by(order))
+        self.order.setMenu(menu)
+        self.links = LinkList(self.context)
+        self.links.selectionModel().currentChanged.connect(lambda *_: self._show_curves())
+        self.groups = GroupList(self.context)
+        self.lists = QStackedLayout()
+        self.lists.addWidget(self.links)
+        self.lists.addWidget(self.groups)
+        self.empty = label(
+            "Links colour as soon as a job fits the drawing. Nothing has to be complete.",
+            12,
+            400,
+            "2",
+            wrap=True,
+        )
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.split = QSplitter(Qt.Orientation.Vertical)
+        self.split.setChildrenCollapsible(False)
+        self.split.setHandleWidth(1)
+        self.split.addWidget(self._top())
+        self.split.addWidget(self._plot_box())
+        self.split.addWidget(self._matrix_box())
+        for index, stretch in enumerate((5, 2, 0)):
+            self.split.setStretchFactor(index, stretch)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(PADDING, 6, PADDING, 8)
+        layout.setSpacing(4)
+        layout.addWidget(self.header)
+        layout.addWidget(self.empty)
+        layout.addWidget(self.split, 1)
+        layout.addStretch(0)
+        self.sort_by(LinkOrder.COST)
+
+    def _top(self) -> QWidget:
+        top = QWidget()
+        top.setMinimumHeight(24 + 5 * LINK_ROW)
+        column = QVBoxLayout(top)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        line = QHBoxLayout()
+        line.addWidget(self.caption)
+        line.addStretch(1)
+        line.addWidget(self.order)
+        column.addLayout(line)
+        column.addLayout(self.lists, 1)
+        return top
+
+    def _plot_box(self) -> QWidget:
+        box = QWidget()
+        box.setMinimumHeight(136)
+        self._plot_column = QVBoxLayout(box)
+        self._plot_column.setContentsMargins(0, 4, 0, 2)
+        self._plot_column.setSpacing(2)
+        line = QHBoxLayout()
+        self.plot_title = label("Utilisation", 11, 600, "2")
+        self.span = SegmentedControl([("step", "Step"), ("near", "Near")], "Show of the step",
+                                     tips=["The whole step", "Around the playhead"])  # fmt: skip
+        self.span.chosen.connect(lambda _value: self._show_window())
+        line.addWidget(self.plot_title)
+        line.addStretch(1)
+        line.addWidget(self.span)
+        self._plot_column.addLayout(line)
+        return box
+
+    def _matrix_box(self) -> QWidget:
+        box = QWidget()
+        column = QVBoxLayout(box)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(4)
+        line = QHBoxLayout()
+        line.addWidget(label("GPU × GPU, bytes a step", 11, 600, "2"))
+        line.addStretch(1)
+        line.addWidget(label("row sends to column", 11, 400, "3"))
+        column.addLayout(line)
+        self.matrix = MatrixCard(self.context)
+        column.addWidget(self.matrix)
+        column.addStretch(1)
+        return box
+
+    # --- state ---------------------------------------------------------------------------------------------
+
+    def show_report(self) -> None:
+        report = self.report
+        self.empty.setVisible(report is None)
+        self.split.setVisible(report is not None)
+        self.links.refresh(report)
+        self.groups.refresh(report)
+        self.matrix.show_report(report)
+        if report is not None and self.plot is None:
+            QTimer.singleShot(0, self._make_plot)
+        self._show_curves()
+        self._show_time()
+
+    def show_stale(self) -> None:
+        self.links.faint = self.groups.faint = self.outdated
+        self.links.viewport().update()
+        self.groups.viewport().update()
+        self.matrix.show_faint(self.outdated)
+        self._show_title()
+
+    def show_theme(self) -> None:
+        if self.plot is not None:
+            self.plot.show_theme()
+        self.update()
+
+    def show_tab(self, name: str) -> None:
+        """Show "links" or "groups"."""
+        self.tabs.set_value(name)
+        self.lists.setCurrentIndex(0 if name == "links" else 1)
+        self.caption.setText("Dearest links" if name == "links" else "Kinds of exchange")
+        self.order.setText(f"{self._order.value} ▾" if name == "links" else "exposed a step")
+        self.order.setEnabled(name == "links")
+
+    def sort_by(self, order: LinkOrder) -> None:
+        """Sort the links."""
+        self._order = order
+        self.links.links.set_order(order)
+        self.show_tab(self.tabs.value)
+
+    def _make_plot(self) -> None:
+        """pyqtgraph takes long to import, so it comes after everything else is there."""
+        if self.plot is not None:
+            return
+        from gui.panels.traffic_plot import UtilisationPlot
+
+        self.plot = UtilisationPlot(self.context)
+        self._plot_column.addWidget(self.plot, 1)
+        self._show_curves()
+        self._show_time()
+
+    def _time_changed(self, _time_s: float) -> None:
+        if self.plot is not None:
+            self.plot.set_time(self.context.playback.time_s)
+        self._throttle.request()
+
+    def _show_time(self) -> None:
+        self._show_title()
+        self.links.viewport().update()
+        self._show_window()
+
+    def _show_title(self) -> None:
+        report, mode = self.report, self.context.link_mode
+        if report is None:
+            self.header.set_title("Traffic")
+            self.header.set_note("")
+            return
+        moment = clock_text(self.context.playback.time_s, report.totals.time_s)
+        titles = {
+            "now": f"Traffic at {moment}",
+            "peak": "Traffic, peak of the step",
+            "mean": "Traffic, mean of the step",
+        }
+        self.header.set_title(titles[mode])
+        illegal = self.outdated and not self.context.stale
+        self.header.set_note(as_of_text(report.job, self.context.document.document.job) if illegal else "")
+
+    def _show_window(self) -> None:
+        if self.plot is None or self.report is None:
+            return
+        until, now = self.report.totals.time_s, self.context.playback.time_s
+        if self.span.value == "step":
+            self.plot.set_window(0.0, until)
+        else:
+            width = until * NEAR
+            start = min(max(0.0, now - width / 2), until - width)
+            self.plot.set_window(start, start + width)
+        self.plot.set_time(now)
+
+    def _show_curves(self) -> None:
+        if self.plot is not None:
+            self.plot.show_links(self.report, self._directed())
+
+    def _directed(self) -> tuple[int, ...]:
+        """The chosen row's link; links selected elsewhere come with both directions, up to four curves."""
+        report = self.report
+        if report is None:
+            return ()
+        chosen = self.links.chosen()
+        index = {
+            name: number
+            for number, name in enumerate(report.fabric.link_ids)
+            if name in self.context.selection
+        }
+        if not index or (len(index) == 1 and chosen and chosen[0] // 2 in index.values()):
+            return chosen
+        return tuple(direction for link in index.values() for direction in (2 * link, 2 * link + 1))[:4]

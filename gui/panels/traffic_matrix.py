@@ -1,0 +1,247 @@
+"""The GPU × GPU matrix of bytes a step, on a log scale, with totals beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QRunnable, QSize, Qt, QThreadPool, Signal
+from PySide6.QtGui import QHelpEvent, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+
+from gui.context import AppContext
+from gui.panels.panel_paint import draw_text
+from gui.panels.traffic_matrix_rows import MatrixView, dimension_totals, heat_levels, heat_table, matrix_view
+from gui.widgets.style import label, set_style
+from model.step.report import StepReport
+from model.text import format_bytes, format_percent
+
+NARROWEST, WIDEST = 96, 150
+LABELS = 46
+SIDE_WIDTH = 128
+
+
+_RIGHT = Qt.AlignmentFlag.AlignRight
+
+
+class _Reckoning(QRunnable):
+    """Works out the matrix of one report in a worker thread; numpy lets the window go on meanwhile."""
+
+    class Signals(QObject):
+        """A runnable has none of its own."""
+
+        done = Signal(object, object)
+
+    def __init__(self, report: StepReport) -> None:
+        super().__init__()
+        self.signals = self.Signals()
+        self._report = report
+
+    def run(self) -> None:
+        self.signals.done.emit(self._report, matrix_view(self._report))
+
+
+class HeatMap(QWidget):
+    """The matrix as squares, rows send to columns; hover names both ends and the bytes."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self.view: MatrixView | None = None
+        self._side = NARROWEST
+        self._levels: NDArray[np.uint8] | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Bytes a step from GPU to GPU")
+
+    def set_view(self, view: MatrixView | None) -> None:
+        """Show another matrix."""
+        self.view = view
+        self._levels = heat_levels(view.matrix) if view is not None else None
+        self.update()
+
+    def set_side(self, side: int) -> None:
+        """Pixels of the square."""
+        if side != self._side:
+            self._side = side
+            self.updateGeometry()
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(LABELS + self._side + 2, self._side + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(LABELS + NARROWEST + 2, NARROWEST + 2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.view is None or self._levels is None:
+            return
+        theme = self._context.theme.current
+        area = self._area
+        table = heat_table(tuple(color.rgba() for color in theme.heat()))
+        pixels = np.ascontiguousarray(table[self._levels])
+        side = len(pixels)
+        image = QImage(pixels.data, side, side, side * 4, QImage.Format.Format_ARGB32)
+        with QPainter(self) as painter:
+            painter.drawImage(area, image)
+            painter.setPen(QPen(theme.color("strong"), 1))
+            cuts = self.view.cuts
+            shown = cuts if len(cuts) <= 32 else ()
+            for cut in shown:
+                at = cut / side * area.width()
+                painter.drawLine(
+                    QPointF(area.left() + at, area.top()), QPointF(area.left() + at, area.bottom())
+                )
+                painter.drawLine(
+                    QPointF(area.left(), area.top() + at), QPointF(area.right(), area.top() + at)
+                )
+            painter.drawRect(area)
+            step = max(1, -(-len(self.view.blocks) // 9))
+            for name, first, last in self.view.blocks[::step]:
+                middle = (first + last) / 2 / side * area.height() + area.top()
+                rect = QRectF(0, middle - 7, LABELS - 4, 14)
+                draw_text(
+                    painter, rect, name, theme.font(10), theme.color("text-3"), Qt.AlignmentFlag.AlignRight
+                )
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self._hover(QPointF(event.pos())), self)
+            return True
+        return super().event(event)
+
+    @property
+    def _area(self) -> QRectF:
+        return QRectF(LABELS, 0.5, self._side, self._side)
+
+    def _hover(self, at: QPointF) -> str:
+        if self.view is None or not self._area.contains(at):
+            return ""
+        side = len(self.view.labels)
+        column = min(side - 1, int((at.x() - self._area.left()) / self._side * side))
+        row = min(side - 1, int((at.y() - self._area.top()) / self._side * side))
+        amount = float(self.view.matrix[row, column])
+        return f"{self.view.labels[row]} → {self.view.labels[column]}: {format_bytes(amount)} a step"
+
+
+class HeatScale(QWidget):
+    """The log scale with its ends."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._ends = ("", "")
+        self.setFixedHeight(26)
+
+    def set_ends(self, low: float, high: float) -> None:
+        """The smallest and the largest amount of a pair, bytes."""
+        self._ends = (format_bytes(low), format_bytes(high)) if high > 0 else ("", "")
+        self.setAccessibleName(f"Scale from {self._ends[0]} to {self._ends[1]}")
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._context.theme.current
+        table = heat_table(tuple(color.rgba() for color in theme.heat()))
+        pixels = np.ascontiguousarray(table[1:][None, :])
+        image = QImage(pixels.data, pixels.shape[1], 1, pixels.shape[1] * 4, QImage.Format.Format_ARGB32)
+        with QPainter(self) as painter:
+            painter.drawImage(QRectF(0, 0, self.width(), 8), image)
+            below = QRectF(0, 10, self.width(), 14)
+            draw_text(painter, below, self._ends[0], theme.font(10), theme.color("text-3"))
+            draw_text(
+                painter,
+                below,
+                self._ends[1],
+                theme.font(10),
+                theme.color("text-3"),
+                Qt.AlignmentFlag.AlignRight,
+            )
+
+
+class MatrixCard(QWidget):
+    """Matrix left; at the right the totals, what crosses nodes and what changes rail."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._report: StepReport | None = None
+        self._pending: list[_Reckoning] = []
+        self.map = HeatMap(context)
+        self.scale = HeatScale(context)
+        self._totals = QGridLayout()
+        self._totals.setHorizontalSpacing(8)
+        self._totals.setVerticalSpacing(1)
+        self._totals.setColumnStretch(0, 1)
+        self._figures: list[QLabel] = []
+        self._rows: list[QLabel] = []
+        self._crossing = self._figure()
+        self._changing = self._figure()
+        side = QVBoxLayout()
+        side.setSpacing(2)
+        for column, (text, align) in enumerate(
+            (("Sent by", Qt.AlignmentFlag.AlignLeft), ("all", _RIGHT), ("each", _RIGHT))
+        ):
+            self._totals.addWidget(label(text, 11, 400, "3"), 0, column, align)
+        side.addLayout(self._totals)
+        side.addSpacing(6)
+        side.addLayout(self._line("Crosses a node", self._crossing))
+        side.addLayout(self._line("Changes rail", self._changing))
+        side.addStretch(1)
+        side.addWidget(self.scale)
+        line = QHBoxLayout(self)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(10)
+        line.addWidget(self.map, 0, Qt.AlignmentFlag.AlignTop)
+        line.addLayout(side, 1)
+
+    def show_report(self, report: StepReport | None) -> None:
+        """Work the matrix of a report out and show it when it is there; until then the old one stays."""
+        if report is self._report:
+            return
+        self._report = report
+        if report is None:
+            self.map.set_view(None)
+            return
+        work = _Reckoning(report)
+        work.setAutoDelete(False)
+        work.signals.done.connect(self._show, Qt.ConnectionType.QueuedConnection)
+        self._pending.append(work)
+        QThreadPool.globalInstance().start(work)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.map.set_side(min(WIDEST, max(NARROWEST, event.size().width() - LABELS - SIDE_WIDTH - 12)))
+
+    def show_faint(self, faint: bool) -> None:
+        """Figures in text 3 while they are of an older state."""
+        for figure in self._figures:
+            set_style(figure, tone="3" if faint else "")
+
+    def _show(self, report: StepReport, view: MatrixView) -> None:
+        self._pending = [work for work in self._pending if work._report is not report]
+        if report is not self._report:
+            return
+        self.map.set_view(view)
+        self.scale.set_ends(view.smallest, view.largest)
+        self._crossing.setText(format_percent(view.crossing_hosts))
+        self._changing.setText(format_percent(view.changing_rail))
+        for old in self._rows:
+            old.deleteLater()
+        self._figures = [self._crossing, self._changing]
+        self._rows = []
+        for row, (name, amount, note) in enumerate(dimension_totals(view, len(report.placement.gpus))):
+            parts = (label(name, 11, 600), self._figure(amount), label(note, 11, 400, "2"))
+            for column, part in enumerate(parts):
+                align = _RIGHT if column else Qt.AlignmentFlag.AlignLeft
+                self._totals.addWidget(part, row + 1, column, align)
+            self._rows.extend(parts)
+
+    def _figure(self, text: str = "") -> QLabel:
+        figure = label(text, 11, 700)
+        self._figures.append(figure)
+        return figure
+
+    @staticmethod
+    def _line(text: str, figure: QLabel) -> QHBoxLayout:
+        line = QHBoxLayout()
+        line.addWidget(label(text, 11, 400, "2"))
+        line.addStretch(1)
+        line.addWidget(figure)
+        return line
