@@ -1,0 +1,122 @@
+"""Containers as cards: trays with name and content, racks, pods and sites as hulls around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from gui.canvas.camera import Camera
+from gui.canvas.lettering import Lettering
+from gui.canvas.levels import Level
+from gui.canvas.scene_index import SceneIndex
+from gui.theme import Theme
+from model.topology.footprint import CONTAINER_TITLE
+from model.topology.types import ContainerKind
+
+_RADIUS = {
+    ContainerKind.TRAY: 8.0,
+    ContainerKind.RACK: 10.0,
+    ContainerKind.POD: 10.0,
+    ContainerKind.SITE: 10.0,
+}
+
+
+class ContainerPainter:
+    """Paints containers in pixels of the viewport, outer ones first."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.theme = theme
+        self.lettering = Lettering(theme)
+
+    def cards(self, painter: QPainter, index: SceneIndex, *, camera: Camera, level: Level) -> None:
+        """Paint the cards of all containers that can be seen; links run over them."""
+        for row, rect in _seen(index, camera):
+            self._card(painter, index, row, rect, level)
+
+    def titles(
+        self, painter: QPainter, index: SceneIndex, subtitles: Mapping[int, str], camera: Camera
+    ) -> None:
+        """Paint their names above the links; `subtitles` by row."""
+        for row, rect in _seen(index, camera):
+            self._title(painter, index, row, rect, subtitles.get(row, ""), camera)
+
+    def _card(self, painter: QPainter, index: SceneIndex, row: int, rect: QRectF, level: Level) -> None:
+        kind = index.containers[row].kind
+        radius = min(_RADIUS[kind], rect.height() / 6)
+        if kind is ContainerKind.TRAY:
+            if level >= Level.RANKS:
+                self._shadow(painter, rect, radius)
+            painter.setBrush(self.theme.color("node"))
+            painter.setPen(QPen(self.theme.color("node-line"), 1))
+        elif kind is ContainerKind.RACK:
+            painter.setBrush(self.theme.color("node"))
+            painter.setPen(QPen(self.theme.color("node-line"), 1))
+        else:
+            fill = self.theme.color("raised")
+            fill.setAlphaF(0.45)
+            painter.setBrush(fill)
+            painter.setPen(QPen(self.theme.color("strong"), 1, Qt.PenStyle.DashLine))
+        painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
+
+    def _shadow(self, painter: QPainter, rect: QRectF, radius: float) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        color = QColor(self.theme.color("shadow"))
+        for spread, alpha in ((4.0, 0.02), (3.0, 0.03), (2.0, 0.04), (1.0, 0.05)):
+            color.setAlphaF(alpha * (2.0 if self.theme.dark else 1.0))
+            painter.setBrush(color)
+            painter.drawRoundedRect(
+                rect.adjusted(-spread, -spread + 1.5, spread, spread + 1.5), radius + spread, radius + spread
+            )
+
+    def _title(
+        self, painter: QPainter, index: SceneIndex, row: int, rect: QRectF, subtitle: str, camera: Camera
+    ) -> None:
+        """The name keeps its size; where the card is too narrow for it, it is cut, and left out below that."""
+        container = index.containers[row]
+        name = container.label or short_name(container.id, container.parent)
+        px = 12.0 if camera.zoom >= 0.4 else 10.0
+        px *= min(1.35, max(1.0, camera.zoom))
+        inset = max(3.0, min(12.0, 10 * camera.zoom))
+        room = rect.width() - 2 * inset
+        text = self.lettering.cut(name, px, 700, room)
+        if not text:
+            return
+        strip = CONTAINER_TITLE * camera.zoom
+        if index.title_below[row]:
+            middle = rect.bottom() - strip / 2 - 2 * camera.zoom
+        else:
+            middle = rect.top() + strip / 2 + 3 * camera.zoom
+        if strip < px:  # too flat for the text: it hangs over the edge, away from the devices
+            away = (px - strip) / 2
+            middle += away if index.title_below[row] else -away
+        left = rect.left() + inset
+        used = self.lettering.left(painter, text, px, 700, self.theme.color("text"), left, middle)
+        rest = self.lettering.cut(subtitle, px - 1.5, 400, room - used - 6)
+        if rest == subtitle and rest:
+            self.lettering.left(
+                painter, rest, px - 1.5, 400, self.theme.color("text-2"), left + used + 6, middle
+            )
+
+
+def _seen(index: SceneIndex, camera: Camera) -> list[tuple[int, QRectF]]:
+    """Rows and boxes in pixels of the containers in view, outer ones first."""
+    boxes = camera.boxes(index.hull)
+    seen = (
+        (boxes[:, 0] < camera.width) & (boxes[:, 2] > 0) & (boxes[:, 1] < camera.height) & (boxes[:, 3] > 0)
+    )
+    order = np.argsort(index.depth, kind="stable")
+    return [
+        (row, QRectF(x0, y0, x1 - x0, y1 - y0))
+        for row, (x0, y0, x1, y1) in zip(order.tolist(), boxes[order].tolist(), strict=True)
+        if seen[row]
+    ]
+
+
+def short_name(ident: str, parent: str | None) -> str:
+    """The id without its container's in front of it: node07.gpu3 in node07 → gpu3."""
+    if parent is not None and ident.startswith(parent + "."):
+        return ident[len(parent) + 1 :]
+    return ident

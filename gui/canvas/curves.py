@@ -1,0 +1,132 @@
+"""Where strands run: one cubic each, vertical tangents at its ends, cut in the middle (look.md §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gui.canvas.scene_index import FloatArray, IntArray
+from gui.canvas.strands import Strands
+
+BENT = 0.5
+SPREAD = 0.80
+ARCH_GAP = 260.0
+"""Neighbours in a row whose gap is wider than this are joined by an arch over what stands between them."""
+
+_TOP, _BOTTOM, _LEFT, _RIGHT = range(4)
+_OUT = np.array([(0.0, -1.0), (0.0, 1.0), (-1.0, 0.0), (1.0, 0.0)])
+PIECES_A_HALF = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Cubics of s strands: `control` (s, 4, 2) in scene units, from the first end to the second."""
+
+    control: FloatArray
+
+    def halves(self) -> FloatArray:
+        """(s, 2, 4, 2): each cubic cut in the middle; both halves begin at their own end."""
+        p0, p1, p2, p3 = (self.control[:, k] for k in range(4))
+        q0, q1, q2 = (p0 + p1) / 2, (p1 + p2) / 2, (p2 + p3) / 2
+        r0, r1 = (q0 + q1) / 2, (q1 + q2) / 2
+        middle = (r0 + r1) / 2
+        return np.stack(
+            (np.stack((p0, q0, r0, middle), axis=1), np.stack((p3, q2, r1, middle), axis=1)), axis=1
+        )
+
+    def flat(self) -> FloatArray:
+        """(s, 2·pieces + 1, 2): points along each cubic; the middle one is where it is cut."""
+        t = np.linspace(0.0, 1.0, 2 * PIECES_A_HALF + 1)
+        basis = np.stack(((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3))
+        return np.einsum("kp,skd->spd", basis, self.control)
+
+    def point(self, t: float) -> FloatArray:
+        """(s, 2): the point of each cubic at parameter `t`."""
+        basis = np.array(((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3))
+        return np.einsum("k,skd->sd", basis, self.control)
+
+
+def route(strands: Strands) -> Curves:
+    """One cubic per strand, its ends spread along the sides of the boxes in the order of where they lead."""
+    if not len(strands):
+        return Curves(np.zeros((0, 4, 2)))
+    side = _sides(strands.box)
+    anchor = _anchors(strands, side)
+    reach = np.abs(anchor[:, 1] - anchor[:, 0])
+    vertical = side < _LEFT
+    arch = vertical[:, 0] & (side[:, 0] == side[:, 1])
+    bend = np.where(vertical[:, 0], reach[:, 1], reach[:, 0]) * BENT
+    bend = np.where(arch, 30.0 + 0.18 * reach[:, 0], bend)
+    first = anchor[:, 0] + _OUT[side[:, 0]] * bend[:, None]
+    second = anchor[:, 1] + _OUT[side[:, 1]] * bend[:, None]
+    return Curves(np.stack((anchor[:, 0], first, second, anchor[:, 1]), axis=1))
+
+
+def _sides(box: FloatArray) -> IntArray:
+    """Which side of its box each end leaves from: facing sides, or both tops where boxes stand far apart in a row."""
+    a, b = box[:, 0], box[:, 1]
+    a_above = a[:, 3] <= b[:, 1]
+    b_above = b[:, 3] <= a[:, 1]
+    gap = np.maximum(b[:, 0] - a[:, 2], a[:, 0] - b[:, 2])
+    a_left = a[:, 0] + a[:, 2] <= b[:, 0] + b[:, 2]
+    beside = ~a_above & ~b_above & (gap > 0) & (gap <= ARCH_GAP)
+    first = np.where(a_above, _BOTTOM, _TOP)
+    second = np.where(b_above, _BOTTOM, _TOP)
+    first = np.where(beside, np.where(a_left, _RIGHT, _LEFT), first)
+    second = np.where(beside, np.where(a_left, _LEFT, _RIGHT), second)
+    return np.stack((first, second), axis=1).astype(np.int32)
+
+
+def _anchors(strands: Strands, side: IntArray) -> FloatArray:
+    """(s, 2, 2): where each end leaves its box."""
+    box = strands.box.reshape(-1, 4)
+    sides = side.ravel()
+    centre = (box[:, :2] + box[:, 2:]) / 2
+    size = box[:, 2:] - box[:, :2]
+    other = strands.box[:, ::-1].reshape(-1, 4)
+    far = (other[:, :2] + other[:, 2:]) / 2
+    along = np.where(sides >= _LEFT, far[:, 1], far[:, 0])
+    key = strands.end.ravel().astype(np.int64) * 4 + sides
+    order = np.lexsort((np.arange(len(key)), along, key))
+    begins = np.diff(key[order], prepend=-1) != 0
+    group = np.cumsum(begins) - 1
+    first = np.flatnonzero(begins)
+    total = np.diff(np.append(first, len(order)))
+    place = np.empty(len(order))
+    place[order] = (np.arange(len(order)) - first[group] + 0.5) / total[group] - 0.5
+    anchor = centre + _OUT[sides] * size / 2
+    offset = place * SPREAD
+    upright = sides < _LEFT
+    anchor[upright, 0] += (offset * size[:, 0])[upright]
+    anchor[~upright, 1] += (offset * size[:, 1])[~upright]
+    return anchor.reshape(-1, 2, 2)
+
+
+def nearest(flat: FloatArray, x: float, y: float, reach: float) -> tuple[int, int] | None:
+    """The strand that passes nearest to a point within `reach`, and which half of it (0 or 1)."""
+    if not len(flat):
+        return None
+    low, high = flat.min(axis=1) - reach, flat.max(axis=1) + reach
+    near = np.flatnonzero((low[:, 0] <= x) & (x <= high[:, 0]) & (low[:, 1] <= y) & (y <= high[:, 1]))
+    if not len(near):
+        return None
+    begin, end = flat[near, :-1], flat[near, 1:]
+    way = end - begin
+    length = np.maximum((way**2).sum(axis=2), 1e-12)
+    t = np.clip(((np.array((x, y)) - begin) * way).sum(axis=2) / length, 0.0, 1.0)
+    distance = np.hypot(*np.moveaxis(begin + t[..., None] * way - (x, y), 2, 0))
+    best = int(distance.argmin())
+    strand, piece = divmod(best, distance.shape[1])
+    if distance[strand, piece] > reach:
+        return None
+    return int(near[strand]), int(piece >= PIECES_A_HALF)
+
+
+def touching(flat: FloatArray, box: tuple[float, float, float, float]) -> NDArray[np.bool_]:
+    """Which strands may be seen in a box (by their bounding boxes)."""
+    if not len(flat):
+        return np.zeros(0, dtype=bool)
+    low, high = flat.min(axis=1), flat.max(axis=1)
+    return (low[:, 0] <= box[2]) & (high[:, 0] >= box[0]) & (low[:, 1] <= box[3]) & (high[:, 1] >= box[1])

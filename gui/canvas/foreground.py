@@ -1,0 +1,188 @@
+"""What lies over the finished picture and changes with the hand: selection, hover, partners, moving dots."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
+
+from gui.canvas.curves import Curves
+from gui.canvas.gpu_look import LETTERS
+from gui.canvas.hit import Hit
+from gui.canvas.lettering import Lettering
+from gui.canvas.levels import Level
+from gui.canvas.link_painters import half_paths
+from gui.canvas.scene_painter import Lit, ScenePainter
+from gui.theme import Theme
+from model.placement.resolve import partners
+
+DOT_LIMIT = 3000
+_DOT_SPACING_PX = 46.0
+_DOT_SPEED_PX = 120.0
+
+
+class Foreground:
+    """Painted over the frame in pixels of the viewport."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.theme = theme
+        self.lettering = Lettering(theme)
+
+    def box_of(self, painter: ScenePainter, ident: str) -> QRectF | None:
+        """The box of a device or container in pixels."""
+        index = painter.scene.index
+        if ident in index.device_row:
+            row = index.device_row[ident]
+            low, high = index.centre[row] - index.half[row], index.centre[row] + index.half[row]
+            box = np.concatenate((low, high))
+        elif ident in index.container_row:
+            box = index.hull[index.container_row[ident]]
+        else:
+            return None
+        x0, y0, x1, y1 = painter.camera.boxes(box).tolist()
+        return QRectF(x0, y0, x1 - x0, y1 - y0)
+
+    def selection(self, out: QPainter, painter: ScenePainter, lit: Lit) -> None:
+        """An accent frame with a soft halo around what is chosen; a frame around what a panel lights."""
+        soft = self.theme.color("accent")
+        soft.setAlphaF(0.28)
+        view = QRectF(0, 0, painter.camera.width, painter.camera.height)
+        out.setBrush(Qt.BrushStyle.NoBrush)
+        many = len(lit.selection) + len(lit.devices) > 2000
+        for ident in lit.selection | lit.devices:
+            box = self.box_of(painter, ident)
+            if box is None or not box.intersects(view):
+                continue
+            radius = 5.0 if ident in painter.scene.index.device_row else 8.0
+            if not many and ident in lit.selection:
+                out.setPen(QPen(soft, 4))
+                out.drawRoundedRect(box.adjusted(-2.5, -2.5, 2.5, 2.5), radius + 2, radius + 2)
+            out.setPen(QPen(self.theme.color("accent"), 1.8))
+            out.drawRoundedRect(box.adjusted(-0.5, -0.5, 0.5, 0.5), radius, radius)
+
+    def hover(self, out: QPainter, painter: ScenePainter, hovered: Hit, handles: bool) -> None:
+        """A thin frame, or the whole line; devices show the handles that links are drawn from."""
+        accent = self.theme.color("accent")
+        if hovered.kind == "strand":
+            if hovered.row >= len(painter.strands):
+                return
+            control = painter.camera.points(painter.curves.control[hovered.row : hovered.row + 1])
+            halves = Curves(control).halves()[0]
+            out.setBrush(Qt.BrushStyle.NoBrush)
+            for half, path in enumerate(half_paths(halves)):
+                halo = QColor(accent)
+                halo.setAlphaF(0.45 if half == hovered.half else 0.18)
+                width = float(painter.width[hovered.row]) + 4
+                out.setPen(QPen(halo, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
+                out.drawPath(path)
+            return
+        box = self.box_of(painter, hovered.ids[0])
+        if box is None:
+            return
+        radius = 5.0 if hovered.kind == "device" else 8.0
+        out.setBrush(Qt.BrushStyle.NoBrush)
+        out.setPen(QPen(accent, 1.4))
+        out.drawRoundedRect(box.adjusted(-0.5, -0.5, 0.5, 0.5), radius, radius)
+        if hovered.kind == "device" and handles and painter.level >= Level.RANKS:
+            out.setBrush(self.theme.color("panel"))
+            middle = box.center()
+            for point in (
+                QPointF(middle.x(), box.top()),
+                QPointF(middle.x(), box.bottom()),
+                QPointF(box.left(), middle.y()),
+                QPointF(box.right(), middle.y()),
+            ):
+                out.drawEllipse(point, 3.2, 3.2)
+
+    def partners_of(self, out: QPainter, painter: ScenePainter, gpu: str) -> None:
+        """Lines from a GPU to its partners, with the letters of the dimensions that they share."""
+        report = painter.scene.report
+        index = painter.scene.index
+        start = self.box_of(painter, gpu)
+        if report is None or start is None:
+            return
+        letters: dict[str, str] = {}
+        for dimension, members in partners(report.placement, gpu).items():
+            for member in members:
+                if member in index.device_row:
+                    letters[member] = letters.get(member, "") + LETTERS[dimension]
+        accent = self.theme.color("accent")
+        line = QColor(accent)
+        line.setAlphaF(0.55)
+        out.setBrush(Qt.BrushStyle.NoBrush)
+        out.setPen(QPen(line, 1.4))
+        boxes = {member: self.box_of(painter, member) for member in letters}
+        for box in boxes.values():
+            if box is not None:
+                out.drawPath(_bow(start.center(), box.center()))
+        for member, box in boxes.items():
+            if box is not None:
+                self._halo(out, box)
+                if box.width() >= 12:
+                    self._tag(out, box, letters[member])
+        out.setPen(QPen(accent, 3))
+        out.drawRoundedRect(start.adjusted(-3, -3, 3, 3), 6, 6)
+
+    def _halo(self, out: QPainter, box: QRectF) -> None:
+        soft = self.theme.color("accent")
+        soft.setAlphaF(0.35)
+        out.setBrush(Qt.BrushStyle.NoBrush)
+        out.setPen(QPen(soft, 4))
+        out.drawRoundedRect(box.adjusted(-2.5, -2.5, 2.5, 2.5), 6, 6)
+
+    def _tag(self, out: QPainter, box: QRectF, text: str) -> None:
+        self.lettering.pill(
+            out,
+            text,
+            QPointF(box.right() - 1, box.top() - 1),
+            fill=self.theme.color("accent"),
+            ink=self.theme.color("accent-on"),
+            border=self.theme.color("canvas"),
+            px=9,
+            height=14,
+        )
+
+    def dots(self, out: QPainter, painter: ScenePainter, wall_s: float) -> int:
+        """Dots that run along loaded links, as many as the load asks for; gives how many."""
+        if painter.level < Level.RANKS or not len(painter.shown):
+            return 0
+        shown = painter.shown
+        loads = painter.scene.loads(painter.strands)
+        flat = painter.camera.points(painter.flat[shown])
+        length = np.hypot(*np.moveaxis(np.diff(flat, axis=1), 2, 0)).sum(axis=1)
+        wanted = loads.utilisation[shown] * (length / _DOT_SPACING_PX)[:, None]
+        total = float(wanted.sum())
+        if total <= 0:
+            return 0
+        wanted = wanted * min(1.0, DOT_LIMIT / (total + wanted.size))
+        count = np.where(wanted > 0, np.maximum(np.rint(wanted), 1), 0).astype(np.int64)
+        places = _dot_places(flat, length, count, wall_s)[:DOT_LIMIT]
+        pen = QPen(self.theme.color("text"), 3.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap)
+        out.setPen(pen)
+        out.drawPoints([QPointF(x, y) for x, y in places.tolist()])
+        return len(places)
+
+
+def _dot_places(flat: np.ndarray, length: np.ndarray, count: np.ndarray, wall_s: float) -> np.ndarray:
+    """(n, 2): `count` (s, 2) dots per direction, evenly spread along each curve and moved on by the clock."""
+    strand = np.repeat(np.repeat(np.arange(len(flat)), 2), count.ravel())
+    backward = np.repeat(np.tile((0, 1), len(flat)), count.ravel())
+    of = np.repeat(count.ravel(), count.ravel())
+    number = np.arange(len(strand)) - np.repeat(np.cumsum(count.ravel()) - count.ravel(), count.ravel())
+    moved = wall_s * _DOT_SPEED_PX / np.maximum(length[strand], 1.0)
+    along = (number / np.maximum(of, 1) + moved) % 1.0
+    along = np.where(backward == 1, 1.0 - along, along) * (flat.shape[1] - 1)
+    piece = np.minimum(along.astype(np.int64), flat.shape[1] - 2)
+    share = (along - piece)[:, None]
+    begin, end = flat[strand, piece], flat[strand, piece + 1]
+    return begin + (end - begin) * share
+
+
+def _bow(start: QPointF, end: QPointF) -> QPainterPath:
+    """A flat bow, so that lines in one row of GPUs do not lie on each other."""
+    way = end - start
+    lift = min(60.0, 12.0 + 0.12 * (way.x() ** 2 + way.y() ** 2) ** 0.5)
+    middle = (start + end) / 2
+    path = QPainterPath(start)
+    path.quadTo(QPointF(middle.x(), middle.y() - lift), end)
+    return path

@@ -1,0 +1,131 @@
+"""What is under a point of the viewport."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gui.canvas.curves import nearest, touching
+from gui.canvas.levels import Level
+from gui.canvas.scene_index import GPU, IntArray
+from gui.canvas.scene_painter import ScenePainter
+from model.topology.footprint import CONTAINER_TITLE
+from model.topology.types import ContainerKind
+
+LINK_REACH_PX = 5.0
+EDGE_OUT_PX = 6.0
+EDGE_IN_PX = 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """`row` of a device or container; of a strand its number, and `half` which end's sending half."""
+
+    kind: Literal["device", "strand", "container"]
+    row: int
+    ids: tuple[str, ...]
+    half: int = 0
+    on_edge: bool = False
+
+
+def hit(painter: ScenePainter, x: float, y: float) -> Hit | None:
+    """The device, strand or container under a point in scene units: what lies on top, by that order."""
+    zoom = painter.camera.zoom
+    device = _device(painter, x, y, EDGE_OUT_PX / zoom if painter.level >= Level.RANKS else 0.0)
+    if device is not None and not device.on_edge:
+        return device
+    strand = nearest(painter.flat[painter.shown], x, y, LINK_REACH_PX / zoom)
+    if device is not None:
+        return device
+    if strand is not None:
+        row = int(painter.shown[strand[0]])
+        index = painter.scene.index
+        ids = tuple(index.link_ids[member] for member in painter.strands.members(row))
+        return Hit("strand", row, ids, strand[1])
+    return _container(painter, x, y)
+
+
+def _device(painter: ScenePainter, x: float, y: float, reach: float) -> Hit | None:
+    index = painter.scene.index
+    if not len(index.devices):
+        return None
+    away = np.abs(index.centre - (x, y)) - index.half
+    outside = away.max(axis=1)
+    best = int(outside.argmin())
+    if outside[best] > reach:
+        return None
+    inner = min(EDGE_IN_PX / painter.camera.zoom, float(index.half[best].min()) * 0.3) if reach else 0.0
+    return Hit("device", best, (index.device_ids[best],), on_edge=reach > 0 and float(outside[best]) > -inner)
+
+
+def _container(painter: ScenePainter, x: float, y: float) -> Hit | None:
+    """The innermost tray around the point, or another container by its title."""
+    index = painter.scene.index
+    around = np.flatnonzero(
+        (index.hull[:, 0] <= x) & (x <= index.hull[:, 2]) & (index.hull[:, 1] <= y) & (y <= index.hull[:, 3])
+    )
+    for row in around[np.argsort(-index.depth[around], kind="stable")].tolist():
+        strip = max(CONTAINER_TITLE, 14 / painter.camera.zoom)
+        in_title = y <= index.hull[row, 1] + strip
+        if index.containers[row].kind is ContainerKind.TRAY or in_title:
+            return Hit("container", row, (index.container_ids[row],))
+    return None
+
+
+def tray_at(painter: ScenePainter, x: float, y: float) -> str | None:
+    """The innermost container around a point."""
+    index = painter.scene.index
+    around = np.flatnonzero(
+        (index.hull[:, 0] <= x) & (x <= index.hull[:, 2]) & (index.hull[:, 1] <= y) & (y <= index.hull[:, 3])
+    )
+    if not len(around):
+        return None
+    return index.container_ids[int(around[index.depth[around].argmax()])]
+
+
+def caught(painter: ScenePainter, box: tuple[float, float, float, float]) -> set[str]:
+    """Ids of what a rubber band holds: devices whose centre is inside, trays and links wholly inside."""
+    index = painter.scene.index
+    x0, y0, x1, y1 = box
+    inside = (
+        (index.centre[:, 0] >= x0)
+        & (index.centre[:, 0] <= x1)
+        & (index.centre[:, 1] >= y0)
+        & (index.centre[:, 1] <= y1)
+    )
+    found = {index.device_ids[row] for row in np.flatnonzero(inside)}
+    hull = index.hull
+    whole = (hull[:, 0] >= x0) & (hull[:, 1] >= y0) & (hull[:, 2] <= x1) & (hull[:, 3] <= y1)
+    found.update(index.container_ids[row] for row in np.flatnonzero(whole))
+    if found:
+        return found
+    seen = np.flatnonzero(touching(painter.flat, box))
+    points = painter.flat[seen]
+    crossed = (
+        (points[..., 0] >= x0) & (points[..., 0] <= x1) & (points[..., 1] >= y0) & (points[..., 1] <= y1)
+    ).any(axis=1)
+    for strand in seen[crossed].tolist():
+        found.update(index.link_ids[row] for row in painter.strands.members(strand))
+    return found
+
+
+def swept_gpus(painter: ScenePainter, x0: float, y0: float, x1: float, y1: float) -> IntArray:
+    """Rows of the GPUs that a straight stroke in scene units passes over, in the order of the stroke."""
+    index = painter.scene.index
+    rows = index.gpu_rows
+    begin = np.array((x0, y0))
+    way = np.array((x1, y1)) - begin
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = (index.centre[rows] - index.half[rows] - begin) / way
+        high = (index.centre[rows] + index.half[rows] - begin) / way
+    still = way == 0
+    outside = np.abs(index.centre[rows] - begin) > index.half[rows]
+    enter = np.where(still, np.where(outside, np.inf, -np.inf), np.minimum(low, high)).max(axis=1)
+    leave = np.where(still, np.where(outside, -np.inf, np.inf), np.maximum(low, high)).min(axis=1)
+    met = (enter <= leave) & (leave >= 0) & (enter <= 1)
+    hit_rows = np.flatnonzero(met)
+    order = np.argsort(enter[hit_rows], kind="stable")
+    found = rows[hit_rows[order]].astype(np.int32)
+    return found[index.kind[found] == GPU]

@@ -1,0 +1,238 @@
+"""The card beside what the pointer is on: name, rate and capacity, what flows, what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from gui.canvas.hit import Hit
+from gui.canvas.lettering import Lettering
+from gui.canvas.loads import oversubscribed
+from gui.canvas.scene import Scene, short_model
+from gui.canvas.strands import Strands
+from model.placement.types import DIMENSIONS
+from model.text import (
+    format_bytes,
+    format_percent,
+    format_port,
+    format_rate,
+    format_ratio,
+    format_seconds,
+    plural,
+)
+from model.topology.types import NETWORK_LINKS, DeviceKind, State
+
+if TYPE_CHECKING:
+    from gui.canvas.view import CanvasView
+
+_SHADOW = 6
+_PAD = 14
+_LINE = 18
+_MOST_FLOWS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CardText:
+    """What a card says. `cost` is the line in the colour of what it means."""
+
+    title: str
+    right: str
+    lines: tuple[str, ...]
+    cost: str = ""
+
+
+class HoverCard(QWidget):
+    """Painted over the view; the mouse goes through it."""
+
+    def __init__(self, view: CanvasView) -> None:
+        super().__init__(view)
+        self._canvas = view
+        self._text: CardText | None = None
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    @property
+    def text(self) -> CardText | None:
+        """What the card says while it is shown."""
+        return self._text if self.isVisible() else None
+
+    def show_for(self, found: Hit | None, at: QPointF) -> None:
+        """Show the card of what was hit, beside the pointer and inside the view; nothing hides it."""
+        self._text = (
+            card_text(self._canvas.scene_data, self._canvas.painter.strands, found) if found else None
+        )
+        if self._text is None:
+            self.hide()
+            return
+        size = self._size(self._text)
+        self.resize(size)
+        view = self._canvas.viewport().size()
+        x = at.x() + 18 if at.x() + 18 + size.width() <= view.width() else at.x() - 18 - size.width()
+        y = at.y() + 18 if at.y() + 18 + size.height() <= view.height() else at.y() - 18 - size.height()
+        self.move(round(max(0.0, x)), round(max(0.0, y)))
+        self.show()
+        self.update()
+
+    def _size(self, text: CardText) -> QSize:
+        lettering = Lettering(self._canvas.theme)
+        width = lettering.width(text.title, 13, 700) + 24 + lettering.width(text.right, 11, 400)
+        width = max([width, *(lettering.width(line, 11, 400) for line in text.lines)])
+        width = max(width, lettering.width(text.cost, 11, 600))
+        rows = len(text.lines) + bool(text.cost)
+        return QSize(
+            round(width) + 2 * (_PAD + _SHADOW), 2 * _SHADOW + 38 + _LINE * rows + (4 if rows else 0)
+        )
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._text is None:
+            return
+        theme = self._canvas.theme
+        lettering = Lettering(theme)
+        card = QRectF(self.rect()).adjusted(_SHADOW, _SHADOW, -_SHADOW, -_SHADOW)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            shade = QColor(theme.color("shadow"))
+            shade.setAlphaF(0.05)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(shade)
+            for spread in range(1, _SHADOW):
+                painter.drawRoundedRect(
+                    card.adjusted(-spread, -spread + 1, spread, spread + 1), 8 + spread, 8 + spread
+                )
+            painter.setBrush(theme.color("panel"))
+            painter.setPen(QPen(theme.color("strong"), 1))
+            painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
+            left, right, y = card.left() + _PAD, card.right() - _PAD, card.top() + 19
+            lettering.left(painter, self._text.title, 13, 700, theme.color("text"), left, y)
+            lettering.right(painter, self._text.right, 11, 400, theme.color("text-2"), right, y)
+            y += 4
+            for line in self._text.lines:
+                y += _LINE
+                lettering.left(painter, line, 11, 400, theme.color("text-2"), left, y)
+            if self._text.cost:
+                lettering.left(painter, self._text.cost, 11, 600, theme.color("error"), left, y + _LINE)
+
+
+def card_text(scene: Scene, strands: Strands, found: Hit) -> CardText | None:
+    """What to say of a device, a direction of a link or bundle, or a container."""
+    if found.kind == "strand":
+        return _strand_text(scene, strands, found)
+    if found.kind == "device":
+        return _device_text(scene, found.row)
+    container = scene.index.containers[found.row]
+    devices = scene.index.devices_in(found.row)
+    gpus = sum(scene.index.devices[row].kind is DeviceKind.GPU for row in devices.tolist())
+    lines = (f"{plural(gpus, 'GPU')}, {plural(len(devices), 'device')}",)
+    return CardText(container.label or container.id, container.kind.value, lines)
+
+
+def _strand_text(scene: Scene, strands: Strands, found: Hit) -> CardText:
+    index = scene.index
+    members = strands.members(found.row)
+    flipped = strands.flipped[strands.start[found.row] : strands.start[found.row + 1]]
+    direction = [int(flip) ^ found.half for flip in flipped.tolist()]
+    links = members.tolist()
+    capacity = float(index.capacity[members].sum())
+    kind = index.links[links[0]].kind
+    speed = (
+        format_port(index.links[links[0]].lane_bytes_per_s) if kind in NETWORK_LINKS else kind.value.upper()
+    )
+    cables = int(strands.cables[found.row])
+    right = f"{f'{cables} × ' if cables > 1 else ''}{speed} · {format_rate(capacity)}"
+    lines: list[str] = []
+    states = {index.links[row].state for row in links}
+    if states != {State.UP}:
+        lines.append(
+            "Down: carries nothing" if states == {State.DOWN} else f"Degraded: {format_rate(capacity)} left"
+        )
+    cost = ""
+    if scene.report is not None:
+        lines += _load_lines(scene, links, direction, capacity)
+        lines += _flow_lines(scene, links, direction)
+        seconds = max(float(scene.cost[row, way]) for row, way in zip(links, direction, strict=True))
+        if seconds > 0:
+            cost = f"Costs {format_seconds(seconds)} of a {format_seconds(scene.report.totals.time_s)} step"
+    return CardText(scene.strand_name(strands, found.row, found.half), right, tuple(lines), cost)
+
+
+def _load_lines(scene: Scene, links: list[int], direction: list[int], capacity: float) -> list[str]:
+    pairs = list(zip(links, direction, strict=True))
+    usable = scene.usable[links]
+    rate = sum(float(scene.utilisation[row, way]) * float(scene.usable[row]) for row, way in pairs)
+    when = {"now": "now", "peak": "at its peak", "mean": "on average"}[scene.mode]
+    share = rate / float(usable.sum()) if usable.sum() > 0 else 0.0
+    lines = [
+        f"{format_rate(rate)} {when}, {format_percent(share)} of what it can use"
+        if rate > 0
+        else f"Idle {when}"
+    ]
+    worst = max(float(scene.worst[row, way]) for row, way in pairs)
+    if bool(oversubscribed(worst)):
+        offered = max(float(scene.worst[row, way]) * float(scene.index.capacity[row]) for row, way in pairs)
+        what = format_rate(offered)
+        lines.insert(
+            0,
+            f"Offered {what} = {format_ratio(worst)} what {'one of them' if len(links) > 1 else 'it'} can carry",
+        )
+    return lines
+
+
+def _flow_lines(scene: Scene, links: list[int], direction: list[int]) -> list[str]:
+    """Bytes of a step by dimension, the largest first."""
+    if scene.report is None:
+        return []
+    rows = [
+        2 * int(scene.row_in_report[row]) + way
+        for row, way in zip(links, direction, strict=True)
+        if scene.row_in_report[row] >= 0
+    ]
+    sums = {name: float(values[rows].sum()) for name, values in scene.report.bytes_by_dimension.items()}
+    largest = sorted((item for item in sums.items() if item[1] > 0), key=lambda item: -item[1])
+    if not largest:
+        return ["Carries nothing in this step"]
+    return [
+        " · ".join(f"{name.upper()} {format_bytes(value)}" for name, value in largest[:_MOST_FLOWS])
+        + " a step"
+    ]
+
+
+def _device_text(scene: Scene, row: int) -> CardText:
+    device = scene.index.devices[row]
+    lines: list[str] = []
+    if device.state is not State.UP:
+        lines.append(
+            f"{device.state.value.capitalize()}"
+            + (f", speed {format_percent(device.speed)}" if device.speed < 1 else "")
+        )
+    second = scene.second_lines.get(row)
+    if second:
+        lines.append(f"{second} ports")
+    elif device.rail is not None:
+        lines.append(f"rail {device.rail}")
+    if device.kind is DeviceKind.GPU:
+        lines += _rank_lines(scene, device.id)
+    links = len(scene.index.links_of(row))
+    lines.append(plural(links, "link") if links else "not connected yet")
+    return CardText(device.id, short_model(device.model), tuple(lines))
+
+
+def _rank_lines(scene: Scene, ident: str) -> list[str]:
+    if scene.report is None:
+        return []
+    placement = scene.report.placement
+    if ident not in placement.gpus:
+        return ["not placed"]
+    place = placement.gpus.index(ident)
+    rank = int(placement.rank[place])
+    if rank < 0:
+        return ["not placed"]
+    where = " · ".join(
+        f"{name} {int(placement.coordinates[name][place])}"
+        for name in DIMENSIONS
+        if name in placement.coordinates
+    )
+    return [f"rank {rank}: {where}"]

@@ -1,0 +1,139 @@
+"""The legend, drawn from the same tables as the links and tiles. The view and the picture show the same one."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from gui.canvas.gpu_look import LETTERS, NAMES, GpuLook
+from gui.canvas.lettering import Lettering
+from gui.canvas.loads import FABRIC_FACTOR, STEP_COUNT, STEP_LABELS, STRIPE, TRAY_FACTOR, line_width
+from gui.theme import Theme
+
+HEIGHT = 92.0
+_RAMP_WIDTH = 274.0
+_CAPACITY_WIDTH = 190.0
+_TILE_WIDTH = 140.0
+_CAPACITIES = (
+    ("400G", 50e9, FABRIC_FACTOR),
+    ("800G", 100e9, FABRIC_FACTOR),
+    ("NVLink ×5", 125e9, TRAY_FACTOR),
+    ("NVLink ×18", 450e9, TRAY_FACTOR),
+)
+_SAMPLE_STEPS = (3, 4, 2)  # capacity samples, and both halves of "near half = sending"
+
+
+def legend_size(room: float) -> QSizeF:
+    """How large the legend is where `room` pixels are free: the ramp always, capacity and tile as they fit."""
+    width = _RAMP_WIDTH
+    for more in (_CAPACITY_WIDTH, _TILE_WIDTH):
+        if width + more <= room:
+            width += more
+    return QSizeF(width, HEIGHT)
+
+
+def paint_legend(painter: QPainter, theme: Theme, box: QRectF, look: GpuLook | None) -> None:
+    """The legend on a card of `legend_size`."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(theme.color("line"), 1))
+    painter.setBrush(theme.color("panel"))
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
+    _ramp(painter, theme, box.left() + 14, box.top())
+    left = box.left() + _RAMP_WIDTH
+    for width, section in ((_CAPACITY_WIDTH, _capacity), (_TILE_WIDTH, None)):
+        if left + width > box.right() + 1:
+            break
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawLine(QPointF(left - 10, box.top() + 12), QPointF(left - 10, box.bottom() - 12))
+        if section is not None:
+            section(painter, theme, left, box.top())
+        else:
+            _tile(painter, theme, left, box.top(), look)
+        left += width
+    painter.restore()
+
+
+def _ramp(painter: QPainter, theme: Theme, left: float, top: float) -> None:
+    lettering = Lettering(theme)
+    text, faint = theme.color("text"), theme.color("text-2")
+    lettering.left(painter, "Utilisation of a direction, %", 11, 600, faint, left, top + 16)
+    width = 34.0
+    for step in range(STEP_COUNT):
+        painter.fillRect(QRectF(left + step * width, top + 27, width - 1, 8), theme.ramp(step))
+    lettering.right(painter, "idle", 10, 400, faint, left + width - 6, top + 45)
+    for number, mark in enumerate(STEP_LABELS):
+        x = left + (number + 1) * width
+        if number == len(STEP_LABELS) - 1:
+            lettering.right(painter, mark, 10, 400, faint, x, top + 45)
+        else:
+            lettering.centred(painter, mark, 10, 400, faint, x, top + 45)
+    oversubscribed_sample(painter, theme, QPointF(left + 4, top + 70), 40)
+    lettering.left(painter, "Oversubscribed: offered above capacity", 10, 600, text, left + 56, top + 64)
+    lettering.left(painter, "number = offered ÷ capacity", 10, 400, faint, left + 56, top + 78)
+
+
+def oversubscribed_sample(painter: QPainter, theme: Theme, at: QPointF, length: float) -> None:
+    """A piece of an oversubscribed line: halo, line, white cross stripes."""
+    halo = QColor(theme.color("over"))
+    halo.setAlphaF(0.16)
+    end = at + QPointF(length, 0)
+    for color, width, cap in (
+        (halo, 14.0, Qt.PenCapStyle.RoundCap),
+        (theme.color("over"), 5.0, Qt.PenCapStyle.FlatCap),
+    ):
+        painter.setPen(QPen(color, width, Qt.PenStyle.SolidLine, cap))
+        painter.drawLine(at, end)
+    pen = QPen(theme.color("over-badge-text"), 5.0, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+    pen.setDashPattern([STRIPE[0] / 5.0, STRIPE[1] / 5.0])
+    painter.setPen(pen)
+    painter.drawLine(at + QPointF(STRIPE[1] / 2, 0), end)
+
+
+def _capacity(painter: QPainter, theme: Theme, left: float, top: float) -> None:
+    lettering = Lettering(theme)
+    faint = theme.color("text-2")
+    lettering.left(painter, "Capacity, each direction", 11, 600, faint, left, top + 16)
+    for number, (name, capacity, factor) in enumerate(_CAPACITIES):
+        x, y = left + 88 * (number // 2), top + 35 + 17 * (number % 2)
+        width = float(line_width(np.array([capacity]))[0]) * factor
+        painter.setPen(
+            QPen(theme.ramp(_SAMPLE_STEPS[0]), width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+        )
+        painter.drawLine(QPointF(x, y), QPointF(x + 20, y))
+        lettering.left(painter, name, 10, 400, faint, x + 26, y)
+    y = top + 75
+    for number, step in enumerate(_SAMPLE_STEPS[1:]):
+        painter.setPen(QPen(theme.ramp(step), 2.4, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
+        painter.drawLine(QPointF(left + 28 * number, y), QPointF(left + 28 * (number + 1), y))
+    lettering.left(painter, "near half = sending", 10, 400, faint, left + 64, y)
+
+
+def _tile(painter: QPainter, theme: Theme, left: float, top: float, look: GpuLook | None) -> None:
+    lettering = Lettering(theme)
+    faint = theme.color("text-2")
+    lettering.left(painter, "On a GPU", 11, 600, faint, left, top + 16)
+    box = QRectF(left, top + 27, 26, 50)
+    painter.setPen(QPen(theme.group_border(1), 1))
+    painter.setBrush(theme.group_color(1))
+    painter.drawRoundedRect(box, 4, 4)
+    ink = theme.group_text(1)
+    lettering.centred(painter, "13", 12, 700, ink, box.center().x(), box.top() + 11)
+    second = look.second_dimension if look is not None else None
+    if second is not None:
+        lettering.centred(painter, f"{LETTERS[second]}5", 9, 600, ink, box.center().x(), box.top() + 25)
+    lines = [f"fill: {NAMES[look.dimension] if look is not None else 'group'}", "number: rank"]
+    if second is not None:
+        lines.append(f"{LETTERS[second]}: {second.upper()} rank")
+    weak = QColor(ink)
+    weak.setAlphaF(0.28)
+    ticks = look.ticks if look is not None else ()
+    for number, _row in enumerate(ticks):
+        for slot in range(8):
+            cell = QRectF(box.left() + 3 + slot * 2.5, box.top() + 34 + number * 7, 1.9, 4)
+            painter.fillRect(cell, ink if slot == 5 - number * 3 else weak)
+    if ticks:
+        lines.append("ticks: " + ", then ".join(row.dimension.upper() for row in ticks))
+    for number, line in enumerate(lines):
+        lettering.left(painter, line, 10, 400, faint, left + 34, top + 34 + 14 * number)

@@ -1,0 +1,249 @@
+"""Marks on links: the pattern of oversubscription with its badge, chosen links, bundle counts, degraded speeds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+
+from gui.canvas.camera import Camera
+from gui.canvas.curves import Curves
+from gui.canvas.lettering import Lettering, Occupancy
+from gui.canvas.levels import Level
+from gui.canvas.link_painters import flat_pen, half_paths, middle_arrow
+from gui.canvas.loads import BUNDLE_FACTOR, FABRIC_FACTOR, OVER_EXTRA, STRIPE
+from gui.canvas.scene import Scene
+from gui.canvas.scene_index import STATE_CODE, FloatArray, IntArray
+from gui.canvas.strands import StrandLoads, Strands
+from gui.theme import Theme
+from model.text import format_port, format_rate, format_ratio
+from model.topology.types import NETWORK_LINKS, State
+
+PATTERN_LIMIT = 240
+"""So many oversubscribed directions get halo, gap and arrow; the rest keep the stripes of the bulk painter."""
+BADGE_LIMIT = 80
+COUNT_LIMIT = 60
+
+
+class MarkPainter:
+    """Paints marks in pixels of the viewport, above links and devices."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.theme = theme
+        self.lettering = Lettering(theme)
+
+    def paint(
+        self,
+        painter: QPainter,
+        scene: Scene,
+        strands: Strands,
+        curves: Curves,
+        width: FloatArray,
+        now_and_worst: tuple[StrandLoads, StrandLoads],
+        *,
+        shown: IntArray,
+        chosen: IntArray,
+        camera: Camera,
+        level: Level,
+    ) -> None:
+        """Paint the marks of the strands `shown`; those in `chosen` stand out."""
+        loads, worst = now_and_worst
+        occupied = Occupancy()
+        some = Curves(camera.points(curves.control))
+        self._chosen(painter, strands, some, width, loads, chosen)
+        self._oversubscribed(painter, some, width, loads, shown)
+        self._badges(painter, some, worst, shown, occupied)
+        self._degraded(painter, scene, strands, some, shown, level, occupied)
+        self._counts(painter, strands, some, shown, chosen, level, occupied)
+
+    # Chosen links
+
+    def _chosen(
+        self,
+        painter: QPainter,
+        strands: Strands,
+        curves: Curves,
+        width: FloatArray,
+        loads: StrandLoads,
+        chosen: IntArray,
+    ) -> None:
+        if not len(chosen):
+            return
+        halo = QColor(self.theme.color("accent"))
+        halo.setAlphaF(0.22)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        paths = half_paths(Curves(curves.control[chosen]).halves().reshape(-1, 4, 2))
+        wide = np.where(
+            strands.bundled[chosen], width[chosen] * FABRIC_FACTOR / BUNDLE_FACTOR, width[chosen] + 0.6
+        )
+        for number, path in enumerate(paths):
+            painter.setPen(
+                QPen(halo, float(wide[number // 2]) + 5, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+            )
+            painter.drawPath(path)
+        steps = loads.step[chosen].ravel()
+        for number in np.argsort(steps, kind="stable").tolist():
+            painter.setPen(flat_pen(self.theme, int(steps[number]), float(wide[number // 2])))
+            painter.drawPath(paths[number])
+
+    # Oversubscription
+
+    def _oversubscribed(
+        self, painter: QPainter, curves: Curves, width: FloatArray, loads: StrandLoads, shown: IntArray
+    ) -> None:
+        found = np.argwhere(loads.over[shown])
+        if not len(found):
+            return
+        ratio = loads.ratio[shown][found[:, 0], found[:, 1]]
+        found = found[np.argsort(-ratio, kind="stable")][:PATTERN_LIMIT][::-1]
+        strands = shown[found[:, 0]]
+        halves = Curves(curves.control[strands]).halves()[np.arange(len(strands)), found[:, 1]]
+        wide = (np.maximum(width[strands], 1.0) + OVER_EXTRA).tolist()
+        paths = half_paths(halves)
+        self._pattern(painter, paths, wide)
+        painter.setPen(QPen(self.theme.color("canvas"), 1.2))
+        painter.setBrush(self.theme.color("over"))
+        for half, thick in zip(halves, wide, strict=True):
+            painter.drawPolygon(QPolygonF(middle_arrow(half, thick + 5.0)))
+
+    def _pattern(self, painter: QPainter, paths: list[QPainterPath], wide: list[float]) -> None:
+        """Halo, gap, line, white cross stripes; each of all lines before the next, so that none hides another."""
+        over = self.theme.color("over")
+        halo = QColor(over)
+        halo.setAlphaF(0.16)
+        white = self.theme.color("over-badge-text")
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for color, extra, striped in (
+            (halo, 9.0, False),
+            (self.theme.color("canvas"), 3.0, False),
+            (over, 0.0, False),
+            (white, 0.0, True),
+        ):
+            for path, thick in zip(paths, wide, strict=True):
+                pen = QPen(color, thick + extra, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+                if striped:
+                    pen.setDashPattern([STRIPE[0] / thick, STRIPE[1] / thick])
+                    pen.setDashOffset(-STRIPE[1] / thick / 2)
+                painter.setPen(pen)
+                painter.drawPath(path)
+
+    def _badges(
+        self, painter: QPainter, curves: Curves, worst: StrandLoads, shown: IntArray, occupied: Occupancy
+    ) -> None:
+        """The ratio beside each oversubscribed direction, the worst first; a hidden one has a worse one on its place."""
+        found = np.argwhere(worst.over[shown])
+        if not len(found):
+            return
+        ratio = worst.ratio[shown][found[:, 0], found[:, 1]]
+        order = np.argsort(-ratio, kind="stable")[:BADGE_LIMIT]
+        halves = Curves(curves.control[shown[found[order, 0]]]).halves()[
+            np.arange(len(order)), found[order, 1]
+        ]
+        for half, value in zip(halves, ratio[order].tolist(), strict=True):
+            at = self._badge_place(half, format_ratio(value), occupied)
+            if at is not None:
+                self.lettering.pill(
+                    painter,
+                    format_ratio(value),
+                    at,
+                    fill=self.theme.color("over-badge"),
+                    ink=self.theme.color("over-badge-text"),
+                    border=self.theme.color("canvas"),
+                    px=12,
+                    height=20,
+                    border_width=2,
+                )
+
+    def _badge_place(self, half: FloatArray, text: str, occupied: Occupancy) -> QPointF | None:
+        """Beside the line near its middle, on the side that is free."""
+        x, y = (0.125 * half[0] + 0.375 * half[1] + 0.375 * half[2] + 0.125 * half[3]).tolist()
+        away = self.lettering.pill_box(text, QPointF(0, 0), 12, 700, 20).width() / 2 + 11
+        for dx, dy in ((-away, 0.0), (away, 0.0), (-away, -22.0), (away, -22.0), (-away, 22.0), (away, 22.0)):
+            at = QPointF(x + dx, y + dy)
+            if occupied.take(self.lettering.pill_box(text, at, 12, 700, 20)):
+                return at
+        return None
+
+    # Small labels
+
+    def _degraded(
+        self,
+        painter: QPainter,
+        scene: Scene,
+        strands: Strands,
+        curves: Curves,
+        shown: IntArray,
+        level: Level,
+        occupied: Occupancy,
+    ) -> None:
+        """What is left of a degraded link ("300G ▾"), and × on a link that is down."""
+        index = scene.index
+        if level < Level.RANKS or not len(shown):
+            return
+        first = strands.start[:-1]
+        broken = (index.link_state[strands.links] != STATE_CODE[State.UP]).astype(np.int8)
+        marked = np.maximum.reduceat(broken, first)[shown].astype(bool)
+        middle = curves.point(0.5)
+        for strand in shown[marked].tolist():
+            members = strands.members(strand)
+            states = index.link_state[members]
+            at = QPointF(*middle[strand])
+            if (states == STATE_CODE[State.DOWN]).all():
+                self._cross(painter, at)
+                continue
+            kind = index.links[int(members[0])].kind
+            left = float(index.capacity[members].sum())
+            text = f"{format_port(left) if kind in NETWORK_LINKS else format_rate(left)} ▾"
+            if occupied.take(self.lettering.pill_box(text, at, 10, 700, 17)):
+                self.lettering.pill(
+                    painter,
+                    text,
+                    at,
+                    fill=self.theme.color("panel"),
+                    ink=self.theme.color("text"),
+                    border=self.theme.color("error"),
+                    border_width=1.4,
+                )
+
+    def _cross(self, painter: QPainter, at: QPointF) -> None:
+        for color, thick in ((self.theme.color("canvas"), 5.0), (self.theme.color("error"), 2.0)):
+            painter.setPen(QPen(color, thick, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+            painter.drawLine(at + QPointF(-4, -4), at + QPointF(4, 4))
+            painter.drawLine(at + QPointF(-4, 4), at + QPointF(4, -4))
+
+    def _counts(
+        self,
+        painter: QPainter,
+        strands: Strands,
+        curves: Curves,
+        shown: IntArray,
+        chosen: IntArray,
+        level: Level,
+        occupied: Occupancy,
+    ) -> None:
+        """ "×8" on bundles: on the chosen ones, or on all where they are few; near, on every link of several cables."""
+        several: NDArray[np.bool_] = strands.cables > 1
+        bundles = shown[(strands.bundled & several)[shown]]
+        if len(chosen):
+            wanted = chosen[(strands.bundled & several)[chosen]]
+        elif len(bundles) <= COUNT_LIMIT:
+            wanted = bundles
+        else:
+            wanted = bundles[:0]
+        if level >= Level.PORTS:
+            wanted = np.union1d(wanted, shown[(several & ~strands.inside)[shown]])
+        if len(wanted) > 4 * COUNT_LIMIT:
+            return
+        points = curves.point(0.5)
+        for strand in wanted.tolist():
+            text, at = f"×{int(strands.cables[strand]):,}", QPointF(*points[strand])
+            if occupied.take(self.lettering.pill_box(text, at, 10, 700, 17)):
+                self.lettering.pill(
+                    painter,
+                    text,
+                    at,
+                    fill=self.theme.color("panel"),
+                    ink=self.theme.color("text"),
+                    border=self.theme.color("strong"),
+                )

@@ -1,0 +1,178 @@
+"""Controls over the drawing: colour by, now/peak/mean, layers, zoom; the legend below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+
+from gui.canvas.legend import legend_size, paint_legend
+from gui.canvas.scene import LinkMode
+from gui.canvas.strands import LAYERS
+from gui.widgets.chip import LayerChip
+from gui.widgets.segmented import SegmentedControl
+from gui.widgets.style import label, set_font, themed_icon
+from model.placement.types import DIMENSIONS, Dimension
+
+if TYPE_CHECKING:
+    from gui.canvas.view import CanvasView
+
+INSET = 12
+ROW = 28
+_GAP = 12
+_LEGEND_LEAST_HEIGHT = 380
+_MODES: tuple[tuple[LinkMode, str], ...] = (("now", "Now"), ("peak", "Peak"), ("mean", "Mean"))
+_LAYER_NAMES = {"scale-up": "Scale-up", "pcie": "PCIe", "fabric": "Fabric", "storage": "Storage"}
+
+
+class Overlay:
+    """Places the controls over a view and keeps them in step with the shared state."""
+
+    def __init__(self, view: CanvasView) -> None:
+        self._view = view
+        context = view.context
+        self.colour_by = SegmentedControl([(one, one.upper()) for one in DIMENSIONS], "GPU colours")
+        self.colour_by.chosen.connect(lambda value: context.set_colour_by(cast(Dimension, value)))
+        self.mode = SegmentedControl(list(_MODES), "What links show")
+        self.mode.chosen.connect(lambda value: context.set_link_mode(cast(LinkMode, value)))
+        self.layers: dict[str, LayerChip] = {}
+        groups: list[QWidget] = [_labelled("GPUs", self.colour_by), _labelled("Links", self.mode)]
+        for name in LAYERS:
+            chip = LayerChip(context.theme, _LAYER_NAMES[name])
+            chip.clicked.connect(self._layers_clicked)
+            self.layers[name] = chip
+        groups.append(_row(list(self.layers.values()), 6))
+        self._groups = groups
+        self.zoom = ZoomBar(view)
+        self.legend = Legend(view)
+        for widget in (*groups, self.zoom, self.legend):
+            widget.setParent(view)
+        view.zoom_changed.connect(self.zoom.show_zoom)
+        self._top = INSET + ROW
+        self.update_state()
+
+    def insets(self) -> tuple[float, float]:
+        """How much of the view is covered at the top and at the bottom."""
+        shown = self.legend.isVisibleTo(self._view)
+        return float(self._top), float(self.legend.height() + INSET if shown else 0)
+
+    def update_state(self) -> None:
+        """Show the shared state."""
+        context = self._view.context
+        self.colour_by.set_value(context.colour_by)
+        self.mode.set_value(context.link_mode)
+        for name, chip in self.layers.items():
+            chip.setChecked(name in context.layers)
+        self.legend.update()
+
+    def update_legend(self) -> None:
+        """The tile of the legend follows the dimensions in use."""
+        self.legend.update()
+
+    def update_theme(self) -> None:
+        """Paint in the colours of the theme."""
+        self.legend.update()
+
+    def place(self) -> None:
+        """Lay the controls out in one row, or in two where the view is narrow; the zoom at the right."""
+        width, height = self._view.width(), self._view.height()
+        self.zoom.resize(self.zoom.sizeHint())
+        zoom_left = width - INSET - self.zoom.width()
+        self.zoom.move(zoom_left, INSET)
+        x, y = INSET, INSET
+        for group in self._groups:
+            size = group.sizeHint()
+            limit = zoom_left - _GAP if y == INSET else width - INSET
+            if x > INSET and x + size.width() > limit:
+                x, y = INSET, y + ROW + 4
+            group.setGeometry(x, y, size.width(), ROW)
+            group.show()
+            x += size.width() + _GAP + 6
+        self._top = y + ROW
+        size = legend_size(width - 2 * INSET).toSize()
+        self.legend.resize(size)
+        self.legend.move(INSET, height - INSET - size.height())
+        self.legend.setVisible(height >= _LEGEND_LEAST_HEIGHT and not self._view.scene_data.index.empty)
+        self.zoom.show()
+
+    def _layers_clicked(self) -> None:
+        self._view.context.set_layers(name for name, chip in self.layers.items() if chip.isChecked())
+
+
+class Legend(QWidget):
+    """The legend as a card that lets the mouse through."""
+
+    def __init__(self, view: CanvasView) -> None:
+        super().__init__(view)
+        self._canvas = view
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAccessibleName("Legend: utilisation, capacity and GPU tiles")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            paint_legend(painter, self._canvas.theme, QRectF(self.rect()), self._canvas.scene_data.gpus)
+
+
+class ZoomBar(QFrame):
+    """− 72 % + and fit."""
+
+    def __init__(self, view: CanvasView) -> None:
+        super().__init__(view)
+        self.setProperty("role", "card")
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2, 1, 2, 1)
+        row.setSpacing(0)
+        self._percent = QToolButton()
+        self._percent.setText("100 %")
+        self._percent.setFixedWidth(52)
+        self._percent.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        set_font(self._percent, 11, 600)
+        self._percent.setToolTip("Zoom to 100 % (Ctrl+1)")
+        self._percent.clicked.connect(lambda: view.zoom_to(1.0))
+        for name, tip, slot in (
+            ("minus", "Zoom out (Ctrl+−)", view.zoom_out),
+            ("", "", None),
+            ("plus", "Zoom in (Ctrl++)", view.zoom_in),
+            ("fit", "Fit all (F)", view.fit),
+        ):
+            if slot is None:
+                row.addWidget(self._percent)
+                continue
+            button = QToolButton()
+            themed_icon(button, view.context.theme, name, px=14)
+            button.setFixedSize(26, 24)
+            button.setToolTip(tip)
+            button.setAccessibleName(tip)
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            button.clicked.connect(slot)
+            row.addWidget(button)
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), ROW)
+
+    def show_zoom(self, zoom: float) -> None:
+        """Show the zoom in percent."""
+        self._percent.setText(f"{zoom * 100:.0f} %")
+
+    @property
+    def text(self) -> str:
+        """What it shows."""
+        return self._percent.text()
+
+
+def _labelled(text: str, control: QWidget) -> QWidget:
+    caption: QLabel = label(text, 11, 500, "2")
+    return _row([caption, control], 8)
+
+
+def _row(widgets: list[QWidget], gap: int) -> QWidget:
+    holder = QWidget()
+    line = QHBoxLayout(holder)
+    line.setContentsMargins(0, 0, 0, 0)
+    line.setSpacing(gap)
+    for widget in widgets:
+        line.addWidget(widget)
+    return holder

@@ -1,0 +1,264 @@
+"""`Scene`: a drawing with what an analysis says of it, ready to be painted. View and picture share it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Set
+from typing import Literal
+
+import numpy as np
+
+from gui.canvas.container_painter import short_name
+from gui.canvas.curves import Curves, route
+from gui.canvas.gpu_look import GpuLook, gpu_look
+from gui.canvas.levels import Level
+from gui.canvas.scene_index import DEVICE_KINDS, KIND_CODE, FloatArray, IntArray, SceneIndex
+from gui.canvas.strands import LAYERS, OPEN_TRAY_ZOOM, StrandLoads, Strands, build_strands, load_strands
+from model.document.document import Change, Document
+from model.placement.types import Dimension
+from model.step.report import Analysis, StepReport
+from model.text import plural
+from model.topology.ports import ports_of
+from model.topology.types import NETWORK_LINKS, NETWORK_SWITCHES, ContainerKind, DeviceKind
+
+LinkMode = Literal["now", "peak", "mean"]
+_SWITCH_CODES = frozenset(KIND_CODE[kind] for kind in NETWORK_SWITCHES)
+
+
+class Scene:
+    """One document and, where there is one, the report on it.
+
+    `utilisation` and `ratio` (m, 2): per link what a sends and what b sends, in the chosen mode at the chosen
+    time; `usable` (m,) bytes/s; `row_in_report` (m,) or -1; `worst` (m, 2) the oversubscription of the whole step; `cost` (m, 2) seconds of the step.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.index = SceneIndex(document)
+        self.report: StepReport | None = None
+        self.dimension: Dimension = "tp"
+        self.mode: LinkMode = "now"
+        self.time_s = 0.0
+        self.layers: Set[str] = frozenset(LAYERS)
+        self.loads_version = 0
+        self._texts_of = -1
+        self._drawn_key: tuple[object, ...] = ()
+        self._map_report()
+        self.refresh_gpus()
+
+    # What changes
+
+    def set_document(self, document: Document) -> None:
+        """Show another document."""
+        self.document = document
+        self.index.rebuild(document)
+        self._map_report()
+        self.refresh_gpus()
+
+    def apply(self, change: Change) -> None:
+        """Follow an edit of the document."""
+        came_or_went = self.index.patch(self.document, change)
+        if came_or_went:
+            self._map_report()
+        if came_or_went or change.paint:
+            self.refresh_gpus()
+
+    def set_analysis(self, analysis: Analysis | None) -> None:
+        """Take over a result; an analysis of an illegal job keeps the last traffic."""
+        if analysis is None:
+            self.report = None
+        elif analysis.report is not None:
+            self.report = analysis.report
+        self._map_report()
+        self.refresh_gpus()
+
+    def show(self, mode: LinkMode, time_s: float) -> bool:
+        """Choose what links show; gives whether anything differs from before."""
+        state = self._state_at(time_s)
+        same = mode == self.mode and (mode != "now" or state == self._state)
+        self.mode, self.time_s = mode, time_s
+        if same:
+            return False
+        self._state = state
+        self._read_loads()
+        return True
+
+    def set_dimension(self, dimension: Dimension) -> None:
+        """Choose the dimension that fills the GPUs."""
+        self.dimension = dimension
+        self.refresh_gpus()
+
+    def refresh_gpus(self) -> None:
+        """Derive the look of the GPUs anew."""
+        placement = self.report.placement if self.report is not None else None
+        self.gpus: GpuLook = gpu_look(self.index, placement, self.document.paint, self.dimension)
+
+    # Loads of links
+
+    def _map_report(self) -> None:
+        """Where each link of the drawing stands in the report (ids, because an edit may be newer than it)."""
+        count = len(self.index.links)
+        if self.report is None:
+            self.row_in_report = np.full(count, -1, dtype=np.int64)
+        elif self.report.fabric.link_ids == tuple(self.index.link_ids):
+            self.row_in_report = np.arange(count)
+        else:
+            rows = {ident: row for row, ident in enumerate(self.report.fabric.link_ids)}
+            self.row_in_report = np.array(
+                [rows.get(ident, -1) for ident in self.index.link_ids], dtype=np.int64
+            )
+        none = np.zeros((count, 2))
+        report = self.report
+        self.worst = none if report is None else self._of_links(report.oversubscription)
+        self.cost = none if report is None else self._of_links(report.cost_s)
+        unknown = np.zeros(count)
+        usable = unknown if report is None else np.append(report.fabric.usable, 0.0)[self.row_in_report]
+        self.usable: FloatArray = usable
+        self._peak = none if report is None else self._of_links(report.peak_utilisation)
+        self._mean = none if report is None else self._of_links(report.mean_utilisation)
+        self._state = self._state_at(self.time_s)
+        self._read_loads()
+
+    def _of_links(self, directed: np.ndarray) -> FloatArray:
+        """(m, 2) from a report's array over directed links; 0 where the report does not know the link."""
+        pairs = np.vstack((np.asarray(directed, dtype=np.float64).reshape(-1, 2), (0.0, 0.0)))
+        return pairs[self.row_in_report]
+
+    def _state_at(self, time_s: float) -> int:
+        if self.report is None or not len(self.report.segments.state):
+            return -1
+        segments = self.report.segments
+        place = int(np.searchsorted(segments.start_s, time_s + 1e-12, side="right")) - 1
+        return int(segments.state[max(place, 0)])
+
+    def _read_loads(self) -> None:
+        self.loads_version += 1
+        report = self.report
+        count = len(self.index.links)
+        if report is None:
+            self.utilisation = self.ratio = np.zeros((count, 2))
+        elif self.mode == "peak":
+            self.utilisation, self.ratio = self._peak, self.worst
+        elif self.mode == "mean":
+            self.utilisation, self.ratio = self._mean, self.worst
+        elif self._state < 0:
+            self.utilisation = self.ratio = np.zeros((count, 2))
+        else:
+            rate = self._of_links(report.segments.rates[self._state])
+            offered = self._of_links(report.segments.offered[self._state])
+            usable = self.usable
+            capacity = np.append(report.fabric.capacity, 0.0)[self.row_in_report]
+            self.utilisation = np.divide(
+                rate, usable[:, None], out=np.zeros_like(rate), where=usable[:, None] > 0
+            )
+            self.ratio = np.divide(
+                offered, capacity[:, None], out=np.zeros_like(rate), where=capacity[:, None] > 0
+            )
+
+    def loads(self, strands: Strands) -> StrandLoads:
+        """What strands carry in the chosen mode."""
+        return load_strands(strands, self.index.capacity, self.utilisation, self.ratio)
+
+    def findings(self, strands: Strands) -> StrandLoads:
+        """The peak of the step on strands; its ratios are the badges that never disappear."""
+        return load_strands(strands, self.index.capacity, self._peak, self.worst)
+
+    # Strands
+
+    def strands(self, level: Level, zoom: float) -> tuple[Strands, Curves]:
+        """The strands at a level of detail and where they run; kept until the drawing or the level changes."""
+        opened = zoom >= OPEN_TRAY_ZOOM
+        key = (self.index.version, level, opened, self.layers)
+        if key != self._drawn_key:
+            built = build_strands(self.index, level, zoom, self.layers)
+            self._drawn = (built, route(built))
+            self._drawn_key = key
+        return self._drawn
+
+    # Words
+
+    @property
+    def names(self) -> list[str]:
+        """The short name of each device."""
+        self._read_texts()
+        return self._names
+
+    @property
+    def second_lines(self) -> dict[int, str]:
+        """The second line of switches: "QM9700 · 8 of 64", by device row."""
+        self._read_texts()
+        return self._second
+
+    @property
+    def subtitles(self) -> dict[int, str]:
+        """What stands beside a container's name, by row."""
+        self._read_texts()
+        return self._subtitles
+
+    def _read_texts(self) -> None:
+        if self._texts_of == self.index.version:
+            return
+        self._texts_of = self.index.version
+        index = self.index
+        self._names = [device.label or short_name(device.id, device.parent) for device in index.devices]
+        self._second = self._port_lines()
+        self._subtitles = {}
+        inside: dict[int, Counter[str]] = {}
+        for row, device in enumerate(index.devices):
+            if index.parent[row] >= 0 and device.kind is DeviceKind.GPU:
+                inside.setdefault(int(index.parent[row]), Counter())[short_model(device.model)] += 1
+        for row, counts in inside.items():
+            self._subtitles[row] = " · ".join(f"{count} × {model}" for model, count in counts.items())
+        for row, container in enumerate(index.containers):
+            if container.kind is not ContainerKind.TRAY:
+                gpus = int((index.kind[index.devices_in(row)] == KIND_CODE[DeviceKind.GPU]).sum())
+                self._subtitles[row] = plural(gpus, "GPU") if gpus else ""
+
+    def _port_lines(self) -> dict[int, str]:
+        index = self.index
+        network = np.array([link.kind in NETWORK_LINKS for link in index.links], dtype=bool)
+        used = np.zeros(len(index.devices), dtype=np.int64)
+        for side in (0, 1):
+            np.add.at(used, index.ends[network, side], index.cables[network])
+        lines = {}
+        for row in np.flatnonzero(np.isin(index.kind, list(_SWITCH_CODES))).tolist():
+            device = index.devices[row]
+            ports = sum(group.count for group in ports_of(device) if group.family == "network")
+            who = f"rail {device.rail}" if device.rail is not None else short_model(device.model)
+            lines[row] = f"{who} · {used[row]:,} of {ports:,}" if ports else who
+        return lines
+
+    def strand_name(self, strands: Strands, strand: int, half: int) -> str:
+        """The direction that a half shows: "leaf5 → spine2"."""
+        first, second = (self.end_name(int(end)) for end in strands.end[strand])
+        return f"{first} → {second}" if half == 0 else f"{second} → {first}"
+
+    def end_name(self, end: int) -> str:
+        """The name of a strand's end: a device, or the tray that a bundle leaves from."""
+        if end >= len(self.index.devices):
+            container = self.index.containers[end - len(self.index.devices)]
+            return container.label or container.id
+        return self.index.device_ids[end]
+
+    def members_of(self, strands: Strands, ids: Set[str]) -> IntArray:
+        """Rows of strands that are chosen, hold a chosen link, or end at a chosen device or tray."""
+        index = self.index
+        if not ids or not len(strands):
+            return np.zeros(0, dtype=np.int32)
+        devices = len(index.devices)
+        ends = [index.device_row[ident] for ident in ids if ident in index.device_row]
+        ends += [devices + index.container_row[ident] for ident in ids if ident in index.container_row]
+        chosen = np.zeros(len(index.links), dtype=bool)
+        chosen[[index.link_row[ident] for ident in ids if ident in index.link_row]] = True
+        by_link = np.maximum.reduceat(chosen[strands.links], strands.start[:-1])
+        return np.flatnonzero(by_link | np.isin(strands.end, ends).any(axis=1)).astype(np.int32)
+
+
+def short_model(model: str) -> str:
+    """A catalogue id as a short name: "h100-sxm" → "H100 SXM"."""
+    return model.replace("-", " ").upper()
+
+
+def kind_of(index: SceneIndex, row: int) -> DeviceKind:
+    """The kind of a device row."""
+    return DEVICE_KINDS[index.kind[row]]

@@ -1,0 +1,265 @@
+"""`SceneIndex`: what is drawn, as arrays in scene units, derived from the document and patched by small edits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.document.document import Change, Document
+from model.topology.footprint import CONTAINER_PADDING, CONTAINER_TITLE, FOOTPRINT, GRID
+from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+
+DEVICE_KINDS = tuple(DeviceKind)
+LINK_KINDS = tuple(LinkKind)
+STATES = tuple(State)
+KIND_CODE = {kind: code for code, kind in enumerate(DEVICE_KINDS)}
+LINK_CODE = {kind: code for code, kind in enumerate(LINK_KINDS)}
+STATE_CODE = {state: code for code, state in enumerate(STATES)}
+HALF_SIZE = np.array([FOOTPRINT[kind] for kind in DEVICE_KINDS]) / 2
+GPU = KIND_CODE[DeviceKind.GPU]
+NIC = KIND_CODE[DeviceKind.NIC]
+NVLINK_SWITCH = KIND_CODE[DeviceKind.NVLINK_SWITCH]
+
+EMPTY_CONTAINER = (240.0, 140.0)
+NO_RECT = (np.inf, np.inf, -np.inf, -np.inf)
+_BAND = 20.0  # devices whose centres are this close in height form one row
+
+
+class SceneIndex:
+    """Devices, links and containers of one document, one row each.
+
+    Devices: `device_ids`, `centre` (n, 2), `half` (n, 2) half sizes, `kind`, `state`, `parent` (container row
+    or -1). Links: `link_ids`, `ends` (m, 2) device rows, `link_kind`, `link_state`, `cables`, `capacity` and `nominal`
+    bytes/s of one direction. Containers: `container_ids`, `hull` (c, 4) x0 y0 x1 y1, `container_parent`,
+    `depth`, `title_below` (whether the name stands at the bottom). `version` counts changes of any of them.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.version = 0
+        self.rebuild(document)
+
+    # Whole
+
+    def rebuild(self, document: Document) -> None:
+        """Derive everything anew."""
+        topology = document.topology
+        self.devices: list[Device] = list(topology.devices())
+        self.links: list[Link] = list(topology.links())
+        self.containers: list[Container] = list(topology.containers())
+        self.device_ids = [device.id for device in self.devices]
+        self.device_row = {ident: row for row, ident in enumerate(self.device_ids)}
+        self.container_ids = [container.id for container in self.containers]
+        self.container_row = {ident: row for row, ident in enumerate(self.container_ids)}
+        layout = document.layout
+        self.centre = np.array(
+            [layout.get(ident, (0.0, 0.0)) for ident in self.device_ids], dtype=np.float64
+        ).reshape(-1, 2)
+        self._read_devices()
+        self._read_links()
+        self._read_containers()
+        self.version += 1
+
+    def patch(self, document: Document, change: Change) -> bool:
+        """Follow an edit that only moved things or changed their fields; other edits rebuild.
+
+        Gives whether devices, links or containers came or went.
+        """
+        topology = document.topology
+        counts = (len(topology.devices()), len(topology.links()), len(topology.containers()))
+        touched = (*change.devices, *change.links, *change.containers)
+        known = all(
+            ident in self.device_row or ident in self.link_row or ident in self.container_row
+            for ident in touched
+        )
+        still = all(topology.has(ident) for ident in touched)
+        if (
+            change.whole
+            or counts != (len(self.devices), len(self.links), len(self.containers))
+            or not known
+            or not still
+        ):
+            self.rebuild(document)
+            return True
+        self._patch_fields(document, change)
+        moved = [ident for ident in change.layout if ident in self.device_row and ident in document.layout]
+        if moved:
+            rows = [self.device_row[ident] for ident in moved]
+            self.centre[rows] = [document.layout[ident] for ident in moved]
+        self._fit_hulls()
+        self.version += 1
+        return False
+
+    def _patch_fields(self, document: Document, change: Change) -> None:
+        topology = document.topology
+        for ident in change.devices:
+            self.devices[self.device_row[ident]] = topology.device(ident)
+        for ident in change.links:
+            self.links[self.link_row[ident]] = topology.link(ident)
+        for ident in change.containers:
+            self.containers[self.container_row[ident]] = topology.container(ident)
+        if change.devices:
+            self._read_devices()
+        if change.links:
+            self._read_links()
+        if change.containers or change.devices:
+            self._read_containers()
+
+    def _read_devices(self) -> None:
+        rows = self.container_row
+        self.kind = np.array([KIND_CODE[device.kind] for device in self.devices], dtype=np.int8)
+        self.state = np.array([STATE_CODE[device.state] for device in self.devices], dtype=np.int8)
+        parents = [-1 if device.parent is None else rows[device.parent] for device in self.devices]
+        self.parent = np.array(parents, dtype=np.int32)
+        self.half = HALF_SIZE[self.kind].reshape(-1, 2)
+        self.gpu_rows = np.flatnonzero(self.kind == GPU)
+
+    def _read_links(self) -> None:
+        rows = self.device_row
+        self.link_ids = [link.id for link in self.links]
+        self.link_row = {ident: row for row, ident in enumerate(self.link_ids)}
+        self.ends = np.array([(rows[link.a], rows[link.b]) for link in self.links], dtype=np.int32).reshape(
+            -1, 2
+        )
+        self.link_kind = np.array([LINK_CODE[link.kind] for link in self.links], dtype=np.int8)
+        self.link_state = np.array([STATE_CODE[link.state] for link in self.links], dtype=np.int8)
+        self.cables = np.array([link.count for link in self.links], dtype=np.int32)
+        self.nominal = np.array([link.nominal_bytes_per_s for link in self.links], dtype=np.float64)
+        self.capacity = np.array([link.capacity_bytes_per_s for link in self.links], dtype=np.float64)
+        order = np.argsort(self.ends.ravel(), kind="stable")
+        self._link_of_end = (order // 2).astype(np.int32)
+        self._end_start = np.searchsorted(self.ends.ravel()[order], np.arange(len(self.devices) + 1))
+
+    def _read_containers(self) -> None:
+        rows = self.container_row
+        parents = [-1 if one.parent is None else rows[one.parent] for one in self.containers]
+        self.container_parent = np.array(parents, dtype=np.int32)
+        self.depth = np.zeros(len(self.containers), dtype=np.int32)
+        up = self.container_parent.copy()
+        while (up >= 0).any():
+            self.depth += up >= 0
+            up = np.where(up >= 0, self.container_parent[up], -1)
+        self._fit_hulls()
+
+    # Hulls
+
+    def _fit_hulls(self) -> None:
+        """Hulls from the inside out: children, padding, room for the title (footprint.py)."""
+        count = len(self.containers)
+        self.hull = np.tile(np.array(NO_RECT), (count, 1))
+        self.title_below = np.zeros(count, dtype=bool)
+        inside = np.flatnonzero(self.parent >= 0)
+        owner = self.parent[inside]
+        np.minimum.at(self.hull[:, :2], owner, self.centre[inside] - self.half[inside])
+        np.maximum.at(self.hull[:, 2:], owner, self.centre[inside] + self.half[inside])
+        self._place_titles(inside, owner)
+        for depth in range(int(self.depth.max(initial=0)), -1, -1):
+            level = np.flatnonzero(self.depth == depth)
+            self._pad(level)
+            above = level[self.container_parent[level] >= 0]
+            owner = self.container_parent[above]
+            np.minimum.at(self.hull[:, :2], owner, self.hull[above, :2])
+            np.maximum.at(self.hull[:, 2:], owner, self.hull[above, 2:])
+
+    def _place_titles(self, inside: IntArray, owner: IntArray) -> None:
+        """The name stands away from the cables: below in a tray whose NICs sit on its top edge or along its bottom.
+
+        A tray with NVLink switches of its own has its NICs on the edge, half outside.
+        """
+        self.edge_top = np.full(len(self.containers), np.nan)
+        switched = np.zeros(len(self.containers), dtype=bool)
+        switched[owner[self.kind[inside] == NVLINK_SWITCH]] = True
+        nics = inside[self.kind[inside] == NIC]
+        tray = self.parent[nics]
+        at_top = self.centre[nics, 1] - self.half[nics, 1] - self.hull[tray, 1] < _BAND
+        at_bottom = self.hull[tray, 3] - self.centre[nics, 1] - self.half[nics, 1] < _BAND
+        edge = at_top & switched[tray]
+        self.title_below[tray[edge | (at_bottom & ~at_top & ~switched[tray])]] = True
+        self.edge_top[tray[edge]] = self.centre[nics[edge], 1]
+
+    def _pad(self, rows: IntArray) -> None:
+        for row in rows:
+            if self.hull[row, 0] > self.hull[row, 2]:
+                width, height = EMPTY_CONTAINER
+                left = row * (width + GRID)  # nothing says where it is: side by side above the origin
+                self.hull[row] = (left, -height - GRID, left + width, -GRID)
+                continue
+            self.hull[row, :2] -= CONTAINER_PADDING
+            self.hull[row, 2:] += CONTAINER_PADDING
+            if self.title_below[row]:
+                self.hull[row, 3] += CONTAINER_TITLE
+            else:
+                self.hull[row, 1] -= CONTAINER_TITLE
+            if not np.isnan(self.edge_top[row]):
+                self.hull[row, 1] = self.edge_top[row]
+
+    # Questions
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to draw."""
+        return not self.devices and not self.containers
+
+    def rects(self) -> FloatArray:
+        """Device boxes (n, 4): x0 y0 x1 y1."""
+        return np.hstack((self.centre - self.half, self.centre + self.half))
+
+    def bounds(self, ids: Iterable[str] | None = None) -> tuple[float, float, float, float] | None:
+        """The box around everything, or around some devices, links and containers; None when there is nothing."""
+        if ids is None:
+            boxes = np.vstack((self.rects(), self.hull))
+        else:
+            boxes = self._boxes_of(ids)
+        if not len(boxes):
+            return None
+        low, high = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
+        return float(low[0]), float(low[1]), float(high[0]), float(high[1])
+
+    def _boxes_of(self, ids: Iterable[str]) -> FloatArray:
+        devices: list[int] = []
+        hulls: list[int] = []
+        for ident in ids:
+            if ident in self.device_row:
+                devices.append(self.device_row[ident])
+            elif ident in self.container_row:
+                hulls.append(self.container_row[ident])
+            elif ident in self.link_row:
+                devices.extend(self.ends[self.link_row[ident]].tolist())
+        return np.vstack((self.rects()[devices], self.hull[hulls]))
+
+    def links_of(self, device_row: int) -> IntArray:
+        """Rows of the links that end at a device."""
+        return self._link_of_end[self._end_start[device_row] : self._end_start[device_row + 1]]
+
+    def devices_in(self, container_row: int) -> IntArray:
+        """Rows of the devices in a container, at any depth."""
+        wanted = {container_row}
+        for row in np.argsort(self.depth, kind="stable"):
+            if int(self.container_parent[row]) in wanted:
+                wanted.add(int(row))
+        return np.flatnonzero(np.isin(self.parent, list(wanted))).astype(np.int32)
+
+    def tray_of(self) -> IntArray:
+        """For each device the row of the tray that holds it directly, or -1."""
+        is_tray = np.array([one.kind is ContainerKind.TRAY for one in self.containers] + [False])
+        return np.where(is_tray[self.parent], self.parent, -1).astype(np.int32)
+
+    def device_rows(self, ids: Iterable[str]) -> IntArray:
+        """Rows of the devices among `ids`, with those in containers among them, ascending."""
+        rows: set[int] = set()
+        for ident in ids:
+            if ident in self.device_row:
+                rows.add(self.device_row[ident])
+            elif ident in self.container_row:
+                rows.update(self.devices_in(self.container_row[ident]).tolist())
+        return np.array(sorted(rows), dtype=np.int32)
+
+    def snapshot_move(self, rows: IntArray, dx: float, dy: float) -> None:
+        """Shift devices on the drawing only, while a hand drags them; `patch` or another shift takes it back."""
+        self.centre[rows] += (dx, dy)
+        self._fit_hulls()
+        self.version += 1

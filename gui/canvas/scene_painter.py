@@ -1,0 +1,164 @@
+"""`ScenePainter`: paints a scene in four layers, in pixels of the viewport. View and picture use the same one.
+
+Under: grid and containers. Links. Over: devices and names. Marks: oversubscribed directions, chosen links, badges.
+Under and over depend on the view only; links and marks follow the loads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QPen
+
+from gui.canvas.camera import Camera
+from gui.canvas.container_painter import ContainerPainter
+from gui.canvas.curves import touching
+from gui.canvas.device_painter import DevicePainter
+from gui.canvas.levels import Level
+from gui.canvas.link_painters import LinkPainter, link_painter
+from gui.canvas.marks import MarkPainter
+from gui.canvas.scene import Scene
+from gui.canvas.scene_index import FloatArray, IntArray
+from gui.canvas.strands import StrandLoads
+from gui.theme import Theme
+from model.topology.footprint import GRID
+
+_GRID_LEAST = 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """What stands out: the selection, what a panel lights, and what the pointer is on."""
+
+    selection: frozenset[str] = frozenset()
+    links: frozenset[str] = frozenset()
+    devices: frozenset[str] = frozenset()
+
+
+class ScenePainter:
+    """Prepared for one camera and level of detail with `prepare`, then asked for layers."""
+
+    def __init__(self, scene: Scene, theme: Theme) -> None:
+        self.scene = scene
+        self.theme = theme
+        self._devices = DevicePainter(theme)
+        self._containers = ContainerPainter(theme)
+        self._marks = MarkPainter(theme)
+        self._links: LinkPainter | None = None
+        self._loads_key: tuple[object, ...] = ()
+        self._chosen_key: tuple[object, ...] = ()
+
+    def prepare(self, camera: Camera, level: Level) -> None:
+        """Take a view: choose what is visible and lay out its links."""
+        self.camera, self.level = camera, level
+        self.strands, self.curves = self.scene.strands(level, camera.zoom)
+        self.flat: FloatArray = self.curves.flat()
+        self.shown: IntArray = np.flatnonzero(touching(self.flat, camera.visible(12))).astype(np.int32)
+        grown = min(1.5, max(0.7, camera.zoom**0.35))
+        self.width = np.maximum(self.strands.width * grown, 0.7)
+        self._links = None
+
+    def paint_under(self, painter: QPainter, *, grid: bool = True) -> None:
+        """The canvas, its grid and the containers."""
+        camera = self.camera
+        painter.fillRect(QRectF(0, 0, camera.width, camera.height), self.theme.color("canvas"))
+        if grid:
+            paint_grid(painter, self.theme, camera)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._containers.cards(painter, self.scene.index, camera=camera, level=self.level)
+
+    def paint_links(self, painter: QPainter) -> None:
+        """All links in the colours of their loads."""
+        if self._links is None:
+            heat = self._loads()[1].step.max(axis=1, initial=0)
+            self._links = link_painter(self.theme, self.curves, self.width, self.shown, heat, self.camera)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._links.paint(painter, self._loads()[0])
+
+    def paint_over(self, painter: QPainter) -> None:
+        """Devices with their names; far out, the tiles of trays."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        self._devices.paint(
+            painter,
+            self.scene.index,
+            self.scene.gpus,
+            self.scene.second_lines,
+            self.scene.names,
+            camera=self.camera,
+            level=self.level,
+            rows=self.visible_devices(),
+        )
+        self._containers.titles(painter, self.scene.index, self.scene.subtitles, self.camera)
+
+    def paint_marks(self, painter: QPainter, lit: Lit) -> None:
+        """What must be seen whatever else is there."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        now, worst = self._loads()
+        self._marks.paint(
+            painter,
+            self.scene,
+            self.strands,
+            self.curves,
+            self.width,
+            (now, worst),
+            shown=self.shown,
+            chosen=self._chosen(lit),
+            camera=self.camera,
+            level=self.level,
+        )
+
+    def paint_all(self, painter: QPainter, lit: Lit, *, grid: bool = True) -> None:
+        """Every layer, from the canvas up."""
+        self.paint_under(painter, grid=grid)
+        self.paint_links(painter)
+        self.paint_over(painter)
+        self.paint_marks(painter, lit)
+
+    def _loads(self) -> tuple[StrandLoads, StrandLoads]:
+        """The loads of the moment, and the peak of the step; worked out once for each."""
+        key = (id(self.strands), self.scene.loads_version)
+        if key != self._loads_key:
+            self._now_and_worst = (self.scene.loads(self.strands), self.scene.findings(self.strands))
+            self._loads_key = key
+        return self._now_and_worst
+
+    def _chosen(self, lit: Lit) -> IntArray:
+        key = (id(self.strands), id(self.shown), lit)
+        if key != self._chosen_key:
+            chosen = self.scene.members_of(self.strands, lit.selection | lit.links)
+            self._chosen_rows = np.intersect1d(chosen, self.shown)
+            self._chosen_key = key
+        return self._chosen_rows
+
+    def visible_devices(self) -> IntArray:
+        """Rows of the devices that can be seen."""
+        index = self.scene.index
+        x0, y0, x1, y1 = self.camera.visible(4)
+        low, high = index.centre - index.half, index.centre + index.half
+        seen = (low[:, 0] < x1) & (high[:, 0] > x0) & (low[:, 1] < y1) & (high[:, 1] > y0)
+        return np.flatnonzero(seen).astype(np.int32)
+
+
+def paint_grid(painter: QPainter, theme: Theme, camera: Camera) -> None:
+    """Dots every 20 units; every 100 far out, none where they would run together."""
+    step = GRID
+    while step * camera.zoom < _GRID_LEAST:
+        step *= 5
+    x0, y0, x1, y1 = camera.visible()
+    columns = np.arange(np.ceil(x0 / step), np.floor(x1 / step) + 1) * step
+    rows = np.arange(np.ceil(y0 / step), np.floor(y1 / step) + 1) * step
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    # one dotted line per row of dots: a dash of nothing with round caps
+    pen = QPen(theme.color("grid"), 1.6, Qt.PenStyle.CustomDashLine, Qt.PenCapStyle.RoundCap)
+    gap = step * camera.zoom / 1.6
+    pen.setDashPattern([0.001, gap - 0.001])
+    painter.setPen(pen)
+    if len(columns) and len(rows):
+        left, right = camera.to_view(QPointF(columns[0], 0)).x(), camera.to_view(QPointF(columns[-1], 0)).x()
+        lines = [QLineF(left, y, right + 0.1, y) for y in (rows * camera.zoom + camera.y).tolist()]
+        painter.drawLines(lines)
+    painter.restore()

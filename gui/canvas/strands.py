@@ -1,0 +1,179 @@
+"""`Strands`: the lines to draw at a level of detail. A strand is one link, or a bundle of links between the same two ends."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gui.canvas.levels import Level
+from gui.canvas.loads import (
+    BUNDLE_FACTOR,
+    BUNDLE_LIMIT,
+    FABRIC_FACTOR,
+    IDLE_STEP,
+    TRAY_FACTOR,
+    line_width,
+    oversubscribed,
+    steps_of,
+)
+from gui.canvas.scene_index import KIND_CODE, LINK_CODE, STATE_CODE, FloatArray, IntArray, SceneIndex
+from model.topology.types import HOST_LINKS, SCALE_UP_LINKS, DeviceKind, State
+
+LAYERS = ("scale-up", "pcie", "fabric", "storage")
+OPEN_TRAY_ZOOM = 1.4
+"""Bundles between two trays open into single links from this zoom on (a tray of four GPUs is 260 px wide there)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strands:
+    """Arrays over s strands.
+
+    `box` (s, 2, 4): the boxes at both ends; `end` (s, 2) numbers those boxes (device row, or n + container row).
+    `links` are link rows ordered by strand, `start` (s + 1,) where each strand's begin, `flipped` (per entry of
+    `links`) whether the link's a is at the strand's second end. `cables` counts them. `width` px of one direction.
+    `inside` tells strands within one tray; `down` those that carry nothing.
+    """
+
+    box: FloatArray
+    end: IntArray
+    links: IntArray
+    start: IntArray
+    flipped: NDArray[np.bool_]
+    cables: IntArray
+    width: FloatArray
+    inside: NDArray[np.bool_]
+    down: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.end)
+
+    @property
+    def bundled(self) -> NDArray[np.bool_]:
+        """Which strands stand for several links."""
+        return np.diff(self.start) > 1
+
+    def members(self, strand: int) -> IntArray:
+        """Link rows of one strand."""
+        return self.links[self.start[strand] : self.start[strand + 1]]
+
+
+@dataclass(frozen=True, slots=True)
+class StrandLoads:
+    """What strands carry. `step` (s, 2) and `ratio` (s, 2): of what the first and the second end send."""
+
+    step: NDArray[np.uint8]
+    ratio: FloatArray
+    utilisation: FloatArray
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """(s, 2) directions whose offered rate is above the capacity."""
+        return oversubscribed(self.ratio)
+
+
+def layer_of_links(index: SceneIndex) -> NDArray[np.int8]:
+    """For each link the position of its layer in `LAYERS`."""
+    scale_up = [LINK_CODE[kind] for kind in SCALE_UP_LINKS]
+    host = [LINK_CODE[kind] for kind in HOST_LINKS]
+    layer = np.full(len(index.link_kind), LAYERS.index("fabric"), dtype=np.int8)
+    storage = index.kind[index.ends] == KIND_CODE[DeviceKind.STORAGE]
+    layer[storage.any(axis=1)] = LAYERS.index("storage")
+    layer[np.isin(index.link_kind, scale_up)] = LAYERS.index("scale-up")
+    layer[np.isin(index.link_kind, host)] = LAYERS.index("pcie")
+    return layer
+
+
+def build_strands(index: SceneIndex, level: Level, zoom: float, layers: Set[str]) -> Strands:
+    """The strands at this level: bundles between trays, from 40 % down also between trays and switches."""
+    shown = np.isin(layer_of_links(index), [LAYERS.index(name) for name in layers if name in LAYERS])
+    rows = np.flatnonzero(shown)
+    tray = index.tray_of()[index.ends[rows]]
+    same = (tray[:, 0] == tray[:, 1]) & (tray[:, 0] >= 0)
+    if level is Level.TILES:
+        rows, tray, same = rows[~same], tray[~same], same[~same]
+    count = len(index.devices)
+    end = index.ends[rows].astype(np.int64)
+    fold = ~same & _folding(level, zoom, tray)
+    as_tray = fold[:, None] & (tray >= 0)
+    end = np.where(as_tray, count + tray, end)
+    flipped = fold & (end[:, 0] > end[:, 1])
+    end[flipped] = end[flipped][:, ::-1]
+    key = end[:, 0] * (count + len(index.containers)) + end[:, 1]
+    single = ~fold
+    key[single] = -1 - np.arange(int(single.sum()))  # a link of its own each
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=np.iinfo(np.int64).min) != 0)
+    return _gather(index, rows[order], end[order], flipped[order], same[order], first)
+
+
+def _folding(level: Level, zoom: float, tray: IntArray) -> NDArray[np.bool_]:
+    if level <= Level.NODES:
+        return np.ones(len(tray), dtype=bool)
+    if zoom < OPEN_TRAY_ZOOM:
+        return (tray >= 0).all(axis=1)
+    return np.zeros(len(tray), dtype=bool)
+
+
+def _gather(
+    index: SceneIndex,
+    rows: IntArray,
+    end: NDArray[np.int64],
+    flipped: NDArray[np.bool_],
+    same: NDArray[np.bool_],
+    first: NDArray[np.int64],
+) -> Strands:
+    boxes = np.vstack((index.rects(), index.hull))
+    ends = end[first].astype(np.int32)
+    start = np.append(first, len(rows)).astype(np.int32)
+    inside = same[first]
+    if len(first):
+        cables = np.add.reduceat(index.cables[rows], first)
+        nominal = np.add.reduceat(index.nominal[rows], first)
+        down = np.minimum.reduceat((index.link_state[rows] == STATE_CODE[State.DOWN]).astype(np.int8), first)
+        dead = index.state[index.ends] == STATE_CODE[State.DOWN]
+        down |= np.minimum.reduceat(dead.any(axis=1)[rows].astype(np.int8), first)
+    else:
+        cables, nominal, down = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int8)
+    bundle = np.diff(start) > 1
+    host = np.isin(index.link_kind[rows[first]], [LINK_CODE[kind] for kind in HOST_LINKS])
+    factor = np.where(inside & ~host, TRAY_FACTOR, np.where(bundle, BUNDLE_FACTOR, FABRIC_FACTOR))
+    width = np.minimum(line_width(nominal) * factor, BUNDLE_LIMIT)
+    return Strands(
+        box=boxes[ends].reshape(-1, 2, 4),
+        end=ends,
+        links=rows.astype(np.int32),
+        start=start,
+        flipped=flipped,
+        cables=cables.astype(np.int32),
+        width=np.maximum(width, 0.75),
+        inside=inside,
+        down=down.astype(bool),
+    )
+
+
+def load_strands(
+    strands: Strands, capacity: FloatArray, utilisation: FloatArray, ratio: FloatArray
+) -> StrandLoads:
+    """Loads of strands from those of links, (m, 2) each: a bundle takes its mean, and its worst member's ratio.
+
+    The mean is weighted by capacity, so that it is the utilisation of the whole bundle.
+    """
+    if not len(strands):
+        none = np.zeros((0, 2))
+        return StrandLoads(none.astype(np.uint8), none, none)
+    first = strands.start[:-1]
+    turned = strands.flipped[:, None]
+    used = utilisation[strands.links]
+    offered = ratio[strands.links]
+    used = np.where(turned, used[:, ::-1], used)
+    offered = np.where(turned, offered[:, ::-1], offered)
+    weight = np.maximum(capacity[strands.links], 1e-9)
+    total = np.add.reduceat(weight, first)
+    mean = np.add.reduceat(used * weight[:, None], first, axis=0) / total[:, None]
+    worst = np.maximum.reduceat(offered, first, axis=0)
+    step = steps_of(mean)
+    step[strands.down] = IDLE_STEP
+    return StrandLoads(step, worst, mean)

@@ -1,0 +1,233 @@
+"""Select: click, rubber band, drag to move, Alt+drag to copy; a drag from an edge or port connects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QPen
+
+from gui.canvas.hit import Hit, caught
+from gui.canvas.scene_index import IntArray
+from gui.canvas.tools.base import Pointer, Tool
+from gui.canvas.tools.connect import ConnectTool
+from model.document import clipboard
+from model.document.edits import Move
+from model.errors import EditRefused
+from model.text import plural
+from model.topology.footprint import GRID
+
+if TYPE_CHECKING:
+    from gui.canvas.view import CanvasView
+
+LIVE_LIMIT = 4000
+"""Up to so many links the drawing itself follows a drag; above, boxes do."""
+
+
+class SelectTool(Tool):
+    """The tool one is in when nothing else is chosen."""
+
+    def __init__(self, view: CanvasView) -> None:
+        super().__init__(view)
+        self._pressed: Pointer | None = None
+        self._hit: Hit | None = None
+        self._band: QRectF | None = None
+        self._rows: IntArray | None = None
+        self._grabbed = 0
+        self._shift = (0.0, 0.0)
+        self._copying = False
+        self._live = False
+        self._plain = False
+        self.connecting = ConnectTool(view)
+
+    @property
+    def active(self) -> bool:
+        return self._pressed is not None or self.connecting.active
+
+    # Pointer
+
+    def press(self, at: Pointer) -> None:
+        self._hit = self.view.hit_at(at.view)
+        modifiers = at.modifiers & (
+            Qt.KeyboardModifier.ShiftModifier
+            | Qt.KeyboardModifier.ControlModifier
+            | Qt.KeyboardModifier.AltModifier
+        )
+        self._plain = not modifiers
+        if self._hit is not None and self._hit.on_edge and self._plain:
+            self.context.set_selection(self._hit.ids)
+            self.connecting.begin(self._hit.ids[0], at)
+            return
+        self._pressed = at
+        if self._hit is not None:
+            self._choose(self._hit, at)
+
+    def _choose(self, hit: Hit, at: Pointer) -> None:
+        context, ids = self.context, frozenset(hit.ids)
+        if at.has(Qt.KeyboardModifier.ControlModifier):
+            chosen = context.selection - ids if ids <= context.selection else context.selection | ids
+            context.set_selection(chosen)
+        elif at.has(Qt.KeyboardModifier.ShiftModifier):
+            context.set_selection(context.selection | ids)
+        elif not ids <= context.selection:
+            context.set_selection(ids)
+
+    def move(self, at: Pointer) -> None:
+        if self.connecting.active:
+            self.connecting.move(at)
+            return
+        if self._pressed is None:
+            return
+        if self._rows is None and self._band is None and not at.far_from(self._pressed):
+            return
+        movable = (
+            self._hit is not None
+            and self._hit.kind != "strand"
+            and frozenset(self._hit.ids) <= self.context.selection
+        )
+        if not movable:
+            self._band = QRectF(self._pressed.scene, at.scene).normalized()
+            self.view.refresh()
+            return
+        if self._rows is None:
+            self._begin_drag(at)
+        self._drag(at)
+
+    def release(self, at: Pointer) -> None:
+        if self.connecting.active:
+            self.connecting.release(at)
+            return
+        pressed, hit = self._pressed, self._hit
+        if pressed is None:
+            return
+        if self._band is not None:
+            self._take_band(at)
+        elif self._rows is not None:
+            self._finish_drag()
+        elif hit is None:
+            if self._plain:
+                self.context.set_selection(())
+                self.context.set_partners_of(None)
+        elif self._plain:
+            self.context.set_selection(hit.ids)
+        self._forget()
+
+    def _take_band(self, at: Pointer) -> None:
+        band = self._band or QRectF()
+        found = caught(self.view.painter, (band.left(), band.top(), band.right(), band.bottom()))
+        if at.has(Qt.KeyboardModifier.ControlModifier):
+            self.context.set_selection(self.context.selection ^ found)
+        elif at.has(Qt.KeyboardModifier.ShiftModifier):
+            self.context.set_selection(self.context.selection | found)
+        else:
+            self.context.set_selection(found)
+
+    # Dragging
+
+    def _begin_drag(self, at: Pointer) -> None:
+        index = self.view.scene_data.index
+        self._rows = index.device_rows(self.context.selection)
+        self._copying = at.has(Qt.KeyboardModifier.AltModifier)
+        self._live = not self._copying and len(index.links) <= LIVE_LIMIT
+        self._shift = (0.0, 0.0)
+        hit = self._hit
+        if hit is not None and hit.kind == "device":
+            self._grabbed = hit.row
+        elif len(self._rows):
+            self._grabbed = int(self._rows[0])
+        self._origin = index.centre[self._grabbed].copy() if len(self._rows) else np.zeros(2)
+
+    def _drag(self, at: Pointer) -> None:
+        """Shift the selection so that the device in hand stands on the grid."""
+        if self._pressed is None or self._rows is None or not len(self._rows):
+            return
+        way = at.scene - self._pressed.scene
+        target = np.round((self._origin + (way.x(), way.y())) / GRID) * GRID
+        shift = (float(target[0] - self._origin[0]), float(target[1] - self._origin[1]))
+        if shift == self._shift:
+            return
+        if self._live:
+            step = (shift[0] - self._shift[0], shift[1] - self._shift[1])
+            self.view.scene_data.index.snapshot_move(self._rows, *step)
+        self._shift = shift
+        self.view.refresh()
+
+    def _finish_drag(self) -> None:
+        rows, shift, copying = self._rows, self._shift, self._copying
+        ids = self.context.selection
+        self._put_back()
+        if rows is None or shift == (0.0, 0.0) or not len(rows):
+            return
+        document = self.context.document
+        if copying:
+            self.view.paste_fragment(clipboard.copy(document.document, ids), shift, "Copy")
+            return
+        index = self.view.scene_data.index
+        names = [index.device_ids[row] for row in rows.tolist()]
+        there = index.centre[rows] + shift
+        positions = {name: (x, y) for name, (x, y) in zip(names, there.tolist(), strict=True)}
+        try:
+            document.push(
+                Move(positions), f"Move {names[0] if len(names) == 1 else plural(len(names), 'device')}"
+            )
+        except EditRefused as refused:
+            self.context.say(str(refused))
+
+    def _put_back(self) -> None:
+        if self._live and self._rows is not None and self._shift != (0.0, 0.0):
+            self.view.scene_data.index.snapshot_move(self._rows, -self._shift[0], -self._shift[1])
+        self._shift = (0.0, 0.0)
+
+    def cancel(self) -> None:
+        self.connecting.cancel()
+        self._put_back()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pressed = self._hit = self._band = self._rows = None
+        self._copying = self._live = False
+        self.view.refresh()
+
+    # Ghosts
+
+    def paint(self, painter: QPainter) -> None:
+        camera, theme = self.view.camera, self.view.theme
+        if self.connecting.active:
+            self.connecting.paint(painter)
+        if self._band is not None:
+            soft = theme.color("accent")
+            soft.setAlphaF(0.10)
+            painter.setBrush(soft)
+            painter.setPen(QPen(theme.color("accent"), 1))
+            painter.drawRect(
+                QRectF(camera.to_view(self._band.topLeft()), camera.to_view(self._band.bottomRight()))
+            )
+        if self._rows is not None and not self._live and self._shift != (0.0, 0.0):
+            self._paint_boxes(painter)
+
+    def _paint_boxes(self, painter: QPainter) -> None:
+        index, camera, theme = self.view.scene_data.index, self.view.camera, self.view.theme
+        rows = self._rows if self._rows is not None else np.zeros(0, np.int32)
+        low = camera.points(index.centre[rows] - index.half[rows] + self._shift)
+        size = 2 * index.half[rows] * camera.zoom
+        soft = theme.color("accent-soft")
+        soft.setAlphaF(0.5)
+        painter.setBrush(soft)
+        painter.setPen(QPen(theme.color("accent"), 1))
+        painter.drawRects(
+            [
+                QRectF(QPointF(x, y), QPointF(x + w, y + h))
+                for (x, y), (w, h) in zip(low.tolist(), size.tolist(), strict=True)
+            ]
+        )
+
+    def cursor_at(self, at: Pointer) -> Qt.CursorShape:
+        if self.connecting.active:
+            return Qt.CursorShape.CrossCursor
+        if self._rows is not None:
+            return Qt.CursorShape.DragCopyCursor if self._copying else Qt.CursorShape.SizeAllCursor
+        hovered = self.view.hovered
+        if hovered is not None and hovered.on_edge:
+            return Qt.CursorShape.CrossCursor
+        return Qt.CursorShape.ArrowCursor

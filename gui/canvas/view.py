@@ -1,0 +1,536 @@
+"""`CanvasView`: the drawing on the screen. It shows the shared state, and hands the mouse to the tool in use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QNativeGestureEvent,
+    QPainter,
+    QResizeEvent,
+    QShowEvent,
+    QTransform,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
+
+from gui.canvas.camera import MAX_ZOOM, Camera
+from gui.canvas.drops import Drops
+from gui.canvas.empty_state import paint_empty
+from gui.canvas.foreground import Foreground
+from gui.canvas.frame import Frame
+from gui.canvas.hit import Hit, hit
+from gui.canvas.hover_card import HoverCard
+from gui.canvas.keys import CanvasKeys
+from gui.canvas.levels import Level, level_at, next_level
+from gui.canvas.menu import canvas_menu
+from gui.canvas.overlay import Overlay
+from gui.canvas.scene import Scene
+from gui.canvas.scene_painter import Lit, ScenePainter
+from gui.canvas.tools.base import Pointer, Tool
+from gui.canvas.tools.connect import ConnectTool
+from gui.canvas.tools.paint import PaintTool
+from gui.canvas.tools.pan import PanTool
+from gui.canvas.tools.place import PlaceTool, Placing
+from gui.canvas.tools.select import SelectTool
+from gui.context import AppContext
+from gui.edit_commands import EditCommands
+from gui.theme import Theme
+from model.document.clipboard import Fragment, paste
+from model.document.document import Change
+from model.errors import EditRefused
+from model.text import plural
+
+WORLD = 4e6
+REST_MS = 110
+ZOOM_STEP = 1.2
+FIT_MARGIN = 28.0
+_TOOLS: dict[str, type[Tool]] = {
+    "select": SelectTool,
+    "pan": PanTool,
+    "connect": ConnectTool,
+    "place": PlaceTool,
+    "paint": PaintTool,
+}
+
+
+class CanvasView(QGraphicsView):
+    """One view that paints the bulk itself; everything that it knows comes from the context.
+
+    `template_requested(id, point)`: a template was dropped at a point in scene units. `zoom_changed(zoom)`.
+    """
+
+    template_requested = Signal(str, QPointF)
+    zoom_changed = Signal(float)
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.context = context
+        self.edit = EditCommands(context, self)
+        self._set_up_view()
+        self.scene_data = Scene(context.document.document)
+        self.frame_cache = Frame(self.scene_data, self.theme)
+        self._foreground = Foreground(self.theme)
+        self.hover_card = HoverCard(self)
+        self.hovered: Hit | None = None
+        self._level: Level = Level.PORTS
+        self._moving = False
+        self._fit_when_shown = True
+        self._panned_from: QPointF | None = None
+        self._space = False
+        self.drop_ghost: tuple[Placing, QPointF] | None = None
+        self._tools = {name: tool(self) for name, tool in _TOOLS.items()}
+        self.keys = CanvasKeys(self)
+        self._drops = Drops(self)
+        self.overlay = Overlay(self)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(REST_MS)
+        self._rest.timeout.connect(self._come_to_rest)
+        self._dot_clock = QElapsedTimer()
+        self._dot_clock.start()
+        self._connect_context()
+        self.scene_data.set_analysis(context.analysis)
+        self._take_display_state()
+
+    def _set_up_view(self) -> None:
+        scene = QGraphicsScene(self)
+        scene.setSceneRect(QRectF(-WORLD, -WORLD, 2 * WORLD, 2 * WORLD))
+        self.setScene(scene)
+        self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.FullViewportUpdate)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.setResizeAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.viewport().setMouseTracking(True)
+        self.setAcceptDrops(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Drawing of the cluster")
+        self.setMinimumSize(320, 240)
+
+    def _connect_context(self) -> None:
+        context = self.context
+        context.document.changed.connect(self._document_changed)
+        context.document.reset.connect(self._document_reset)
+        context.analysis_changed.connect(self._analysis_changed)
+        context.theme.changed.connect(self._theme_changed)
+        context.selection_changed.connect(self.refresh)
+        context.lit_links_changed.connect(self.refresh)
+        context.partners_changed.connect(self.refresh)
+        context.colour_by_changed.connect(self._display_changed)
+        context.link_mode_changed.connect(self._display_changed)
+        context.layers_changed.connect(self._display_changed)
+        context.tool_changed.connect(self._tool_changed)
+        context.brush_changed.connect(self.refresh)
+        context.place_changed.connect(self.refresh)
+        context.went_to.connect(self.bring_into_view)
+        context.playback.time_changed.connect(self._time_changed)
+        context.playback.playing_changed.connect(self.refresh)
+
+    # What others ask for
+
+    @property
+    def theme(self) -> Theme:
+        """The theme to draw with."""
+        return self.context.theme.current
+
+    @property
+    def camera(self) -> Camera:
+        """The view of the moment."""
+        transform = self.viewportTransform()
+        viewport = self.viewport()
+        return Camera(
+            transform.m11(),
+            transform.dx(),
+            transform.dy(),
+            viewport.width(),
+            viewport.height(),
+            viewport.devicePixelRatioF(),
+        )
+
+    @property
+    def zoom(self) -> float:
+        """Pixels per scene unit."""
+        return float(self.viewportTransform().m11())
+
+    @property
+    def level(self) -> Level:
+        """The level of detail that is drawn."""
+        return self._level
+
+    @property
+    def painter(self) -> ScenePainter:
+        """The painter, prepared for the view of the moment."""
+        self.frame_cache.prepare(self.camera, self._level)
+        return self.frame_cache.painter
+
+    @property
+    def tool(self) -> Tool:
+        """The tool in use."""
+        return self._tools[self.context.tool]
+
+    def refresh(self, *_args: object) -> None:
+        """Paint soon."""
+        self.viewport().update()
+
+    def hit_at(self, view: QPointF) -> Hit | None:
+        """What is under a pixel."""
+        painter = self.painter
+        at = painter.camera.to_scene(view)
+        return hit(painter, at.x(), at.y())
+
+    def fit(self) -> None:
+        """Show everything."""
+        self._fit_to(self.scene_data.index.bounds())
+
+    def fit_selection(self) -> None:
+        """Show what is selected, or everything."""
+        self._fit_to(self.scene_data.index.bounds(self.context.selection or None))
+
+    def zoom_to(self, zoom: float) -> None:
+        """Zoom around the middle of the view; 1.0 is 100 %."""
+        self.zoom_at(QPointF(self.viewport().rect().center()), zoom / self.zoom)
+
+    def zoom_in(self) -> None:
+        """One step nearer."""
+        self.zoom_to(self.zoom * ZOOM_STEP)
+
+    def zoom_out(self) -> None:
+        """One step farther."""
+        self.zoom_to(self.zoom / ZOOM_STEP)
+
+    def zoom_at(self, view: QPointF, factor: float) -> None:
+        """Zoom so that what is under a pixel stays there."""
+        self.set_camera(self.camera.zoomed(factor, view), moving=True)
+
+    def pan_by(self, dx: float, dy: float) -> None:
+        """Shift the drawing by pixels."""
+        self.set_camera(self.camera.moved(dx, dy), moving=True)
+
+    def bring_into_view(self, ids: tuple[str, ...]) -> None:
+        """Centre what is named; zoom only when it does not fit or would be too small to see."""
+        box = self.scene_data.index.bounds(ids)
+        if box is None:
+            return
+        camera, area = self.camera, self._free_area()
+        fitted = camera.fitted(box, area.adjusted(40, 40, -40, -40), most=MAX_ZOOM)
+        zoom = min(fitted.zoom, max(camera.zoom, 0.5))
+        middle = area.center()
+        x = middle.x() - (box[0] + box[2]) / 2 * zoom
+        y = middle.y() - (box[1] + box[3]) / 2 * zoom
+        self.set_camera(replace(camera, zoom=zoom, x=x, y=y))
+
+    def set_camera(self, camera: Camera, *, moving: bool = False) -> None:
+        """Take a view. While `moving`, a dear picture is shifted and painted anew when the hand rests."""
+        before = self.zoom
+        self._fit_when_shown = False
+        self.setTransform(QTransform.fromScale(camera.zoom, camera.zoom))
+        self.horizontalScrollBar().setValue(round(-camera.x))
+        self.verticalScrollBar().setValue(round(-camera.y))
+        if moving and not self.frame_cache.quick:
+            self._moving = True
+            self._rest.start()
+        if self.zoom != before:
+            if not self._moving:
+                self._level = next_level(self._level, self.zoom)
+            self.zoom_changed.emit(self.zoom)
+        self.refresh()
+
+    def paste_fragment(self, fragment: Fragment, offset: tuple[float, float], verb: str) -> None:
+        """Add a copy of a fragment, moved by scene units, as one undo step, and select it."""
+        if fragment.empty:
+            return
+        edit = paste(self.context.document.document, fragment, offset)
+        try:
+            self.context.document.push(edit, f"{verb} {plural(len(edit.devices), 'device')}")
+        except EditRefused as refused:
+            self.context.say(str(refused))
+            return
+        self.context.set_selection([part.id for part in (*edit.devices, *edit.containers)])
+
+    def lit(self) -> Lit:
+        """What stands out now."""
+        context = self.context
+        return Lit(context.selection, context.lit_links, context.lit_devices)
+
+    # What changes
+
+    def _document_changed(self, change: Change) -> None:
+        was_empty = self.scene_data.index.empty
+        if self.context.document.document is not self.scene_data.document:
+            self.scene_data.set_document(self.context.document.document)
+        else:
+            self.scene_data.apply(change)
+        self._leave_hover()
+        if was_empty != self.scene_data.index.empty:
+            self.overlay.place()
+        if change.whole or (was_empty and len(change.devices) > 1 and not self._all_visible()):
+            self._fit_soon()
+        self.refresh()
+
+    def _document_reset(self) -> None:
+        self.tool.cancel()
+        self.scene_data.set_document(self.context.document.document)
+        self._leave_hover()
+        self.overlay.place()
+        self._fit_soon()
+        self.refresh()
+
+    def _fit_soon(self) -> None:
+        """Fit now, or as soon as the view has its size."""
+        if self.isVisible():
+            self.fit()
+        else:
+            self._fit_when_shown = True
+
+    def _all_visible(self) -> bool:
+        box = self.scene_data.index.bounds()
+        seen = self.camera.visible()
+        return box is not None and (
+            box[0] >= seen[0] and box[1] >= seen[1] and box[2] <= seen[2] and box[3] <= seen[3]
+        )
+
+    def _analysis_changed(self) -> None:
+        self.scene_data.set_analysis(self.context.analysis)
+        self.overlay.update_legend()
+        self.refresh()
+
+    def _theme_changed(self) -> None:
+        self.frame_cache.set_theme(self.theme)
+        self._foreground = Foreground(self.theme)
+        self.hover_card.update()
+        self.overlay.update_theme()
+        self.refresh()
+
+    def _display_changed(self) -> None:
+        self._take_display_state()
+        self.overlay.update_state()
+        self.refresh()
+
+    def _take_display_state(self) -> None:
+        context, scene = self.context, self.scene_data
+        scene.layers = context.layers
+        if scene.dimension != context.colour_by:
+            scene.set_dimension(context.colour_by)
+        scene.show(context.link_mode, context.playback.time_s)
+
+    def _time_changed(self, time_s: float) -> None:
+        recoloured = self.scene_data.show(self.context.link_mode, time_s)
+        if recoloured or self._dots_run():
+            self.refresh()
+
+    def _dots_run(self) -> bool:
+        return self.context.playback.playing and self._level >= Level.RANKS
+
+    def _tool_changed(self) -> None:
+        for tool in self._tools.values():
+            tool.cancel()
+        self._leave_hover()
+        self.viewport().setCursor(self.tool.cursor)
+        self.refresh()
+
+    def _come_to_rest(self) -> None:
+        self._moving = False
+        self._level = next_level(self._level, self.zoom)
+        self.refresh()
+
+    # Fitting
+
+    def _free_area(self) -> QRectF:
+        """The part of the viewport that no overlay covers."""
+        top, bottom = self.overlay.insets()
+        return QRectF(self.viewport().rect()).adjusted(
+            FIT_MARGIN, top + FIT_MARGIN / 2, -FIT_MARGIN, -bottom - FIT_MARGIN / 2
+        )
+
+    def _fit_to(self, box: tuple[float, float, float, float] | None) -> None:
+        area = self._free_area()
+        if box is None:
+            middle = area.center()
+            self.set_camera(replace(self.camera, zoom=1.0, x=middle.x(), y=middle.y()))
+            return
+        camera = self.camera.fitted(box, area)
+        self._level = level_at(camera.zoom)
+        self.set_camera(camera)
+
+    # Painting
+
+    def drawBackground(self, painter: QPainter, rect: QRectF) -> None:
+        painter.resetTransform()
+        camera = self.camera
+        if self._moving and self.frame_cache.moved(painter, camera):
+            return
+        painter.drawImage(QPoint(0, 0), self.frame_cache.image(camera, self._level, self.lit()))
+
+    def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
+        painter.resetTransform()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.scene_data.index.empty:
+            paint_empty(painter, self.theme, QRectF(self.viewport().rect()))
+        elif not self._moving:
+            self._paint_hand(painter)
+        if self.drop_ghost is not None:
+            from gui.canvas.tools.place import paint_ghost
+
+            paint_ghost(self, painter, *self.drop_ghost)
+        self.tool.paint(painter)
+
+    def _paint_hand(self, painter: QPainter) -> None:
+        scene_painter = self.painter
+        if self._dots_run():
+            self._foreground.dots(painter, scene_painter, self._dot_clock.elapsed() / 1000)
+        self._foreground.selection(painter, scene_painter, self.lit())
+        gpu = self.context.partners_of
+        if gpu is not None:
+            self._foreground.partners_of(painter, scene_painter, gpu)
+        if self.hovered is not None and not self.tool.active:
+            handles = self.context.tool in ("select", "connect")
+            self._foreground.hover(painter, scene_painter, self.hovered, handles)
+
+    # Mouse
+
+    def _pointer(self, event: QMouseEvent) -> Pointer:
+        view = event.position()
+        return Pointer(view, self.camera.to_scene(view), event.modifiers(), event.buttons())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+        panning = event.button() == Qt.MouseButton.MiddleButton or (
+            event.button() == Qt.MouseButton.LeftButton and self.keys.space_held
+        )
+        if panning:
+            self._panned_from = event.position()
+            self.keys.space_was_used()
+            self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
+        elif event.button() == Qt.MouseButton.LeftButton:
+            self._leave_hover()
+            self.tool.press(self._pointer(event))
+            self.refresh()
+        event.accept()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._panned_from is not None:
+            way = event.position() - self._panned_from
+            self._panned_from = event.position()
+            self.pan_by(way.x(), way.y())
+            return
+        at = self._pointer(event)
+        self.tool.move(at)
+        if not self.tool.active and not event.buttons():
+            self._hover(at)
+        self.viewport().setCursor(self.tool.cursor_at(at))
+        event.accept()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if self._panned_from is not None:
+            if event.button() in (Qt.MouseButton.MiddleButton, Qt.MouseButton.LeftButton):
+                self._panned_from = None
+                self.viewport().setCursor(self.tool.cursor)
+        elif event.button() == Qt.MouseButton.LeftButton:
+            self.tool.release(self._pointer(event))
+            self.refresh()
+        event.accept()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.mousePressEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._leave_hover()
+        super().leaveEvent(event)
+
+    def _hover(self, at: Pointer) -> None:
+        found = self.hit_at(at.view)
+        if found != self.hovered:
+            self.hovered = found
+            self.hover_card.show_for(found, at.view)
+            self.refresh()
+
+    def _leave_hover(self) -> None:
+        if self.hovered is not None:
+            self.hovered = None
+            self.refresh()
+        self.hover_card.hide()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        pixels = (
+            QPointF(event.pixelDelta())
+            if not event.pixelDelta().isNull()
+            else QPointF(event.angleDelta()) / 2
+        )
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            turned = event.angleDelta().y() or event.pixelDelta().y()
+            self.zoom_at(event.position(), ZOOM_STEP ** (turned / 120))
+        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and not pixels.x():
+            self.pan_by(pixels.y(), 0)
+        else:
+            self.pan_by(pixels.x(), pixels.y())
+        self._leave_hover()
+        event.accept()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if event.reason() == QContextMenuEvent.Reason.Mouse:
+            found = self.hit_at(QPointF(event.pos()))
+            if found is not None and not frozenset(found.ids) <= self.context.selection:
+                self.context.set_selection(found.ids)
+            elif found is None:
+                self.context.set_selection(())
+        self._leave_hover()
+        canvas_menu(self).popup(event.globalPos())
+        event.accept()
+
+    # Keys and the rest
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not self.keys.press(event):
+            super().keyPressEvent(event)
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        if not self.keys.release(event):
+            super().keyReleaseEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if (
+            isinstance(event, QNativeGestureEvent)
+            and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture
+        ):
+            self.zoom_at(event.position(), 1 + event.value())
+            return True
+        if self._drops_handle(event):
+            return True
+        return super().viewportEvent(event)
+
+    def _drops_handle(self, event: QEvent) -> bool:
+        drops = getattr(self, "_drops", None)  # events come while the view is being made
+        return drops is not None and drops.handle(event)
+
+    def event(self, event: QEvent) -> bool:
+        keys = getattr(self, "keys", None)
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and keys is not None:
+            if keys.wants(event):
+                event.accept()
+                return True
+        return super().event(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        return self.keys.next_device(forward) or super().focusNextPrevChild(forward)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.overlay.place()
+        if self._fit_when_shown and self.isVisible():
+            self.fit()
+            self._fit_when_shown = True
+        self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.overlay.place()
+        if self._fit_when_shown:
+            self.fit()
+            self._fit_when_shown = True  # until the user takes a view: the window still finds its size
