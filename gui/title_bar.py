@@ -9,7 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QVBoxLayout, QWidget
 
 from gui.widgets.elided import ElidedLabel
-from gui.widgets.style import label, separator, set_font, set_style
+from gui.widgets.style import label, separator, set_font
 
 if TYPE_CHECKING:
     from gui.context import AppContext
@@ -55,11 +55,10 @@ class TitleBar(QWidget):
         context.theme.changed.connect(self._show_icon)
         self._show_icon()
 
-    def show_title(self, name: str, state: str, *, unsaved: bool) -> None:
+    def show_title(self, name: str, state: str) -> None:
         """The drawing's name and whether it is saved."""
         self.name.setText(name)
         self.state.setText(state)
-        set_style(self.state, tone="warning" if unsaved else "3")
         self._place()
 
     def sizeHint(self) -> QSize:

@@ -291,13 +291,13 @@ class MainWindow(QMainWindow):
         document = self.context.document
         if not self._working:
             self.setWindowTitle("Railsketch")
-            self.title_bar.show_title("", "", unsaved=False)
+            self.title_bar.show_title("", "")
             return
         empty = not document.document.topology.devices() and document.path is None
         state = "edited" if document.unsaved else "nothing to save" if empty else "saved"
         if not empty and document.path is None and not document.unsaved:
             state = "not saved yet"
-        self.title_bar.show_title(document.name, state, unsaved=document.unsaved)
+        self.title_bar.show_title(document.name, state)
         self.setWindowTitle(f"{document.name}[*] – Railsketch")
         self.setWindowModified(document.unsaved)
 

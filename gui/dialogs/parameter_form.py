@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QGridLayout, QLabel, QLineEdit, QSpinBox, QWidget
 
 from gui.widgets.fields import ChoiceField
-from gui.widgets.style import label, set_font, set_style
+from gui.widgets.style import label, pad_spin, set_font, set_style
 
 _WIDEST = 10_000_000
 
@@ -123,6 +123,8 @@ def _named(field: QWidget, title: str) -> QWidget:
     field.setAccessibleName(title)
     field.setMinimumWidth(110)
     set_font(field, 12, 600)
+    if isinstance(field, QSpinBox | QDoubleSpinBox):
+        pad_spin(field)
     return field
 
 

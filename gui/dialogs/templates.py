@@ -97,7 +97,7 @@ class TemplatesDialog(QDialog):
         self.list = QListWidget()
         self.list.setAccessibleName("Templates")
         self.list.setFixedWidth(200)
-        self.list.setSpacing(2)
+        self.list.setProperty("role", "choices")
         set_font(self.list, 12, 600)
         for ident, template in TEMPLATES.items():
             item = QListWidgetItem(template.name)

@@ -53,6 +53,7 @@ class _Form(QWidget):
     def add(self, text: str, field: QWidget) -> None:
         """A row."""
         name = label(text, 11, 400, "2")
+        name.setMinimumWidth(50)
         name.setBuddy(field)
         self._rows.addRow(name, field)
 
@@ -189,6 +190,7 @@ class InspectorPanel(QWidget):
                 options.append((model, model))
             self.model.set_options(options)
             self.model.set_value(model)
+            self.model.setToolTip(self.model.currentText())
         self.state.set_value(common(device.state.value for device in what.devices))
         self._devices.show_row(self.speed, kind is DeviceKind.GPU)
         self.speed.set_value(common(device.speed for device in what.devices))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from topology_templates.registry import Template
 
 LEFT_WIDTH = 360
-CARD_PICTURE = 124
-CARD_COLUMNS = 3
+CARD_PICTURE = 150
+MOST_COLUMNS = 4
 
 
 def when_text(changed: datetime, today: date) -> str:
@@ -129,12 +129,17 @@ class StartPage(QWidget):
 
     def _button(self, text: str, keys: str, *, primary: bool = False) -> QPushButton:
         button = QPushButton(text)
-        button.setMinimumHeight(34)
+        button.setProperty("scale", "large")
         button.setAccessibleName(text.rstrip("…"))
-        button.setToolTip(keys)
         if primary:
             button.setProperty("role", "primary")
         set_font(button, 12, 600)
+        row = QHBoxLayout(button)
+        row.setContentsMargins(0, 0, 14, 0)
+        row.addStretch(1)
+        hint = label(keys, 11, 500, "on-accent" if primary else "3")
+        hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        row.addWidget(hint)
         return button
 
     def _right(self) -> QWidget:
@@ -151,7 +156,7 @@ class StartPage(QWidget):
         head.addWidget(label("Set counts and speeds before anything is placed", 11, 400, "3"))
         column.addLayout(head)
         grid = QWidget()
-        self._cards = FlowLayout(grid, spacing=16, columns=CARD_COLUMNS)
+        self._cards = FlowLayout(grid, spacing=16, columns=MOST_COLUMNS)
         column.addWidget(grid)
         column.addStretch(1)
         area.setWidget(inner)
@@ -166,6 +171,7 @@ class StartPage(QWidget):
             widget = item.widget()
             if widget is not None:
                 widget.deleteLater()
+        self._cards.set_columns(max(2, min(MOST_COLUMNS, len(templates))))
         for template in templates:
             card = TemplateTile(self._context.theme, template, picture_height=CARD_PICTURE)
             card.picture.set_content(picture_content(template.id))

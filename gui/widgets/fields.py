@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QSpinBox, QWidget
 
-from gui.widgets.style import set_font
+from gui.widgets.style import pad_spin, set_font
 
 MIXED = "mixed"
 
@@ -34,6 +34,7 @@ class NumberField(QSpinBox):
         self.setGroupSeparatorShown(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         set_font(self, 12, 600)
+        pad_spin(self)
         self.valueChanged.connect(self._changed)
 
     def set_empty(self, text: str) -> None:
@@ -91,6 +92,7 @@ class ShareField(QDoubleSpinBox):
         self.setKeyboardTracking(False)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         set_font(self, 12, 600)
+        pad_spin(self)
         self.valueChanged.connect(self._changed)
 
     def set_value(self, share: float | None) -> None:

@@ -22,6 +22,7 @@ class SearchField(QLineEdit):
         self.setAccessibleName(placeholder)
         self.setClearButtonEnabled(True)
         set_font(self, 12)
+        self.setProperty("role", "search")
         self._glass = QAction(self)
         self.addAction(self._glass, QLineEdit.ActionPosition.LeadingPosition)
         self._set_icon()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QFrame, QLabel, QWidget
 
 from gui.theme import ThemeManager, theme_named
 
@@ -18,12 +18,20 @@ def set_style(widget: QWidget, **properties: object) -> None:
     if changed:
         widget.style().unpolish(widget)
         widget.style().polish(widget)
+        # Frames keep the padding of the old rule until they hear of the new one.
+        QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
+        widget.updateGeometry()
         widget.update()
 
 
 def set_font(widget: QWidget, px: float, weight: int = 400) -> None:
     """Give a widget a size and a weight (fonts are the same in both themes)."""
     widget.setFont(theme_named("light").font(px, weight))
+
+
+def pad_spin(spin: QAbstractSpinBox) -> None:
+    """Set the figures of a spin box off its border, which its style sheet does not."""
+    spin.lineEdit().setTextMargins(4, 0, 0, 0)
 
 
 def label(text: str = "", px: float = 12, weight: int = 400, tone: str = "", *, wrap: bool = False) -> QLabel:
