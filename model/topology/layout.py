@@ -38,6 +38,7 @@ _BLOCK_GAP = {
 }
 _ASPECT_TOP = 2.0
 _ASPECT_INSIDE = 1.2
+_ASPECT_LEAST = 0.35
 _RAGGED = 4.5
 _WIDEST = {
     ContainerKind.TRAY: 6.0,
@@ -92,7 +93,7 @@ def layout_by_role(topology: Topology) -> dict[str, tuple[float, float]]:
         contents[device.parent].devices.append(device)
     for container in topology.containers():
         contents[container.parent].containers.append((container.id, container.kind))
-    block = _inside(topology, contents, None, None)
+    block = _inside(topology, contents, None, None, _ASPECT_TOP)
     if not block.ids:
         return {}
     centres = np.round(block.centres - (block.width / 2, block.height / 2), -1)
@@ -104,14 +105,21 @@ def _inside(
     contents: Mapping[str | None, _Content],
     container: str | None,
     kind: ContainerKind | None,
+    aspect: float,
 ) -> _Block:
-    """The content of a container as one block, without its own frame; `kind` None is the drawing itself."""
+    """The content of a container as one block, without its own frame; `kind` None is the drawing itself.
+
+    `aspect` is the width ÷ height to come near to.
+    """
     content = contents.get(container) or _Content()
     if kind is ContainerKind.TRAY and not content.containers:
         return _host(topology, content.devices)
     blocks = []
     for ident, inner in content.containers:
-        block = _inside(topology, contents, ident, inner)
+        # Several pods stand in one row, so each of them is narrow.
+        narrow = max(_ASPECT_LEAST, aspect / len(content.containers))
+        inside = min(narrow, _ASPECT_INSIDE) if inner is ContainerKind.POD else _ASPECT_INSIDE
+        block = _inside(topology, contents, ident, inner, inside)
         if block.ids:
             blocks.append(block.framed(inner))
     tiers = [[device for device in content.devices if device.kind is tier] for tier in _TIERS]
@@ -121,7 +129,7 @@ def _inside(
         middle = _two_rows(planes, blocks)
     else:
         blocks.extend(_host(topology, group) for group in _hanging_together(topology, loose))
-        middle = _grid(blocks, _ASPECT_TOP if kind is None else _ASPECT_INSIDE)
+        middle = _grid(blocks, aspect)
     storage = [device.id for device in content.devices if device.kind is DeviceKind.STORAGE]
     if storage:
         middle = _with_storage(storage, middle)
@@ -200,12 +208,17 @@ def _host_places(shape: tuple[tuple[DeviceKind, int], ...]) -> tuple[FloatArray,
             cables = {before, kind} == {DeviceKind.GPU, DeviceKind.NVLINK_SWITCH}
             top += _CABLE_GAP if cables else _ROW_GAP
         height = FOOTPRINT[kind][1]
-        pitch = min(max(_PITCH[kind], width / count), 2 * _PITCH[kind])
+        pitch = _spread(kind, width / count, 2.0)
         x = width / 2 + (np.arange(count) - (count - 1) / 2) * pitch
         parts.append(np.column_stack((x, np.full(count, top + height / 2))))
         top += height
         before = kind
     return (np.concatenate(parts) if parts else np.empty((0, 2))), width, top
+
+
+def _spread(kind: DeviceKind, room: float, most: float) -> float:
+    """The distance between the middles of neighbours that have `room` each, in steps of the grid."""
+    return min(max(_PITCH[kind], GRID * (room // GRID)), most * _PITCH[kind])
 
 
 def _hanging_together(topology: Topology, devices: Sequence[Device]) -> list[list[Device]]:
@@ -336,7 +349,7 @@ def _stack(blocks: Sequence[_Block], gaps: Sequence[float]) -> _Block:
 def _row(ids: Sequence[str], kind: DeviceKind, most: int, width: float) -> _Block:
     """Equal devices in even lines of at most `most`, spread over `width` where there is room."""
     columns = math.ceil(len(ids) / math.ceil(len(ids) / most))
-    pitch = min(max(_PITCH[kind], width / columns), 2.5 * _PITCH[kind])
+    pitch = _spread(kind, width / columns, 2.5)
     line_height = FOOTPRINT[kind][1] + _ROW_GAP
     index = np.arange(len(ids))
     centres = np.column_stack(
