@@ -149,14 +149,11 @@ def finding_lines(findings: Sequence[Finding]) -> list[str]:
     """How many findings there are, and the first of them, one a line."""
     if not findings:
         return ["findings        none"]
+    severities = [finding.severity for finding in findings]
     counts = [
-        plural(sum(finding.severity is severity for finding in findings), noun, noun)
-        for severity, noun in (
-            (Severity.ERROR, "error"),
-            (Severity.WARNING, "warning"),
-            (Severity.INFO, "info"),
-        )
-        if any(finding.severity is severity for finding in findings)
+        plural(severities.count(severity), severity.value, many)
+        for severity, many in ((Severity.ERROR, None), (Severity.WARNING, None), (Severity.INFO, "info"))
+        if severity in severities
     ]
     lines = [f"findings        {', '.join(counts)}"]
     lines += [f"  {finding_line(finding)}" for finding in findings[:_LISTED]]
