@@ -10,7 +10,7 @@ from model.document.document import Document, Position
 from model.errors import EditRefused, InputError
 from model.files.reading import as_floats, check_plain, check_version, read_json, section, shown
 from model.files.tables import plain_table, read_columns, read_table, write_table
-from model.files.writing import json_text, write_atomic
+from model.files.writing import json_text, with_kept, write_atomic
 from model.job.spec import parse_job
 from model.placement.paint import Paint
 from model.placement.types import DIMENSIONS, Dimension
@@ -47,7 +47,7 @@ def project_json(document: Document) -> dict[str, Any]:
         ),
         "layout": plain_table(("id", "x", "y"), _layout_rows(document)),
     }
-    return sections | dict(extra.get("fields", {}))
+    return with_kept(sections, extra.get("fields"))
 
 
 def _layout_rows(document: Document) -> list[list[Any]]:

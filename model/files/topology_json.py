@@ -13,7 +13,7 @@ from model.document.start import job_for, placed
 from model.errors import EditRefused, InputError
 from model.files.reading import as_floats, check_plain, check_version, section, shown
 from model.files.tables import make_things
-from model.files.writing import json_text, write_atomic
+from model.files.writing import json_text, with_kept, write_atomic
 from model.topology.graph import Topology
 from model.topology.types import Container, Device, Link, State
 
@@ -43,17 +43,19 @@ def topology_to_json(document: Document) -> dict[str, Any]:
     for device in document.topology.devices():
         x, y = document.layout.get(device.id, (None, None))
         node = {name: getattr(device, name) for name in device_names} | {"x": x, "y": y}
-        nodes.append(node | dict(extra.get("devices", {}).get(device.id, {})))
+        nodes.append(with_kept(node, extra.get("devices", {}).get(device.id)))
     edges = [
-        _edge(link) | dict(extra.get("links", {}).get(link.id, {})) for link in document.topology.links()
+        with_kept(_edge(link), extra.get("links", {}).get(link.id)) for link in document.topology.links()
     ]
     containers = [
-        {name: getattr(container, name) for name in container_names}
-        | dict(extra.get("containers", {}).get(container.id, {}))
+        with_kept(
+            {name: getattr(container, name) for name in container_names},
+            extra.get("containers", {}).get(container.id),
+        )
         for container in document.topology.containers()
     ]
-    graph = dict(extra.get("graph", {})) | {"name": document.name, "units": UNITS}
-    return {
+    graph = with_kept({"name": document.name, "units": UNITS}, extra.get("graph"))
+    own = {
         "format": FORMAT,
         "version": VERSION,
         "directed": False,
@@ -63,6 +65,7 @@ def topology_to_json(document: Document) -> dict[str, Any]:
         "edges": edges,
         "containers": containers,
     }
+    return with_kept(own, extra.get("fields"))
 
 
 def _edge(link: Link) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import math
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,11 @@ def _write(value: Any, depth: int, pieces: list[str]) -> None:
 
 def _holds_list(value: dict[str, Any]) -> bool:
     return any(isinstance(each, list | dict) for each in value.values())
+
+
+def with_kept(own: dict[str, Any], kept: Mapping[str, Any] | None) -> dict[str, Any]:
+    """`own` and the fields that are only kept; what this version knows is never overwritten by them."""
+    return own | {name: value for name, value in (kept or {}).items() if name not in own}
 
 
 def finite(value: float | None) -> float | None:

@@ -408,12 +408,12 @@ class Topology:
                     self._check_free(kind, ident)
                     raise EditRefused(f'{kind} "{ident}": this id occurs twice.')
                 seen.add(ident)
+        self._check_values(parts)
         new_devices = {device.id for device in parts.devices}
         for link in parts.links:
             for end in (link.a, link.b):
                 if end not in new_devices and end not in self._devices.things:
                     raise EditRefused(f'link "{link.id}" ends at "{end}", and there is no such device.')
-        self._check_values(parts)
 
     def _check_values(self, parts: Parts) -> None:
         """Fields in range, parents that exist, no container inside itself."""
