@@ -198,16 +198,29 @@ def _layers(case: _Case) -> Iterator[Violation]:
         )
 
 
+def _tensor_sizes(case: _Case) -> tuple[int, ...]:
+    """The tp values that suit heads, widths and the world, ascending."""
+    own, shape = case.job.parallel, case.shape
+    widths = [shape.heads, shape.shared_ffn]
+    if shape.moe_layers < shape.layers:
+        widths.append(shape.ffn)
+    return tuple(
+        t
+        for t in divisors(shape.heads)
+        if all(width % t == 0 for width in widths)
+        and (shape.kv_heads % t == 0 or t % shape.kv_heads == 0)
+        and case.world % (t * own.cp * own.pp) == 0
+    )
+
+
 def _heads(case: _Case) -> Iterator[Violation]:
     tp, heads, kv_heads = case.job.parallel.tp, case.shape.heads, case.shape.kv_heads
+    near = _near(tp, _tensor_sizes(case))
     if heads % tp:
-        near = _near(tp, divisors(heads))
         yield Violation(
             "heads", f"{heads} attention heads are not a multiple of tp {tp}{_say(near)}", "parallel.tp", near
         )
-    if kv_heads % tp and tp % kv_heads:
-        legal = tuple(t for t in divisors(heads) if kv_heads % t == 0 or t % kv_heads == 0)
-        near = _near(tp, legal)
+    elif kv_heads % tp and tp % kv_heads:
         yield Violation(
             "key-value heads",
             f"{kv_heads} key-value heads are neither a multiple nor a divisor of tp {tp}{_say(near)}",
@@ -227,7 +240,7 @@ def _widths(case: _Case) -> Iterator[Violation]:
             widths.append(("shared expert width", shape.shared_ffn, own.tp, "tp"))
     for name, width, parts, field in widths:
         if width % parts:
-            near = _near(parts, divisors(width))
+            near = _near(parts, _tensor_sizes(case) if field == "tp" else divisors(width))
             yield Violation(
                 "widths",
                 f"the {name} {width} is not a multiple of {field} {parts}{_say(near)}",

@@ -17,7 +17,7 @@ from model.text import name_list, plural
 
 @dataclass(frozen=True, slots=True)
 class Colouring:
-    """The colours of one resolution: per dimension the wanted colour of each GPU (-1 = none); who is painted."""
+    """What one resolution was asked: per dimension the colour of each GPU (-1 = none), and who is painted."""
 
     names: tuple[str, ...]
     grid: Grid
@@ -55,7 +55,7 @@ def colour_name(dimension: Dimension, colour: int) -> str:
 
 
 def conflicts_of(rank: IntArray, base: IntArray, colouring: Colouring) -> tuple[Conflict, ...]:
-    """Everything inconsistent: colours beyond the grid, contradictions, overfull groups, ranks with no GPU."""
+    """Everything inconsistent: colours beyond the grid, contradictions, overfull groups, empty ranks."""
     found: list[Conflict] = []
     beyond: dict[tuple[Dimension, int], list[int]] = defaultdict(list)
     contradictory: dict[tuple[int, ...], list[int]] = defaultdict(list)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -184,7 +183,7 @@ def test_contradictory_colours_say_where_the_group_is() -> None:
 
 
 def test_colours_that_only_contradict_together() -> None:
-    # tp group 0 = ranks 0, 1; ep group 0 = ranks 0, 3; cp group 1 = ranks 1, 3, 5: each two meet, all three do not
+    # each two of these groups share a rank, all three do not
     grid = Grid(tp=2, cp=3, ep=2, etp=1, pp=1, dp=1, order="tp-cp-dp-ep-pp")
     assert [grid.groups(key)[n].tolist() for key, n in (("tp", 0), ("ep", 0), ("cp", 1))] == [
         [0, 1],
@@ -192,10 +191,8 @@ def test_colours_that_only_contradict_together() -> None:
         [1, 3, 5],
     ]
     placement = resolve(GPUS[:6], grid, Paint({"gpu0": {"tp": 0, "cp": 1, "ep": 0}}))
-    assert texts(placement)[0] == (
-        "No rank is in TP group 0 and CP group 1 and EP group 0 at once | No rank is in TP group 0 and CP group 1 "
-        "and EP group 0 at once, but gpu0 is coloured so."
-    )
+    title = "No rank is in TP group 0 and CP group 1 and EP group 0 at once"
+    assert texts(placement)[0] == f"{title} | {title}, but gpu0 is coloured so."
 
 
 def test_colours_beyond_a_smaller_grid() -> None:
