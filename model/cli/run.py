@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, tools: Tools) -> Outcome:
         return Outcome(json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False), code)
     text = summary_text(document, analysis, written)
     if left_out:
-        text += f"\nnot written     {', '.join(left_out)}: there is no step without GPUs"
+        text += f"\nnot written     {', '.join(left_out)}: no step could be worked out, see the findings"
     return Outcome(text, code)
 
 

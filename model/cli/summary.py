@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from model.document.document import Document
-from model.files.traffic_json import finding_to_json
+from model.files.traffic_json import finding_to_json, step_to_json
 from model.files.writing import finite
 from model.job.spec import JobSpec
 from model.step.report import Analysis, Finding, Severity, StepReport
@@ -34,18 +34,8 @@ def summary(document: Document, analysis: Analysis) -> dict[str, Any]:
     }
     report = analysis.report
     if report is not None:
-        totals = report.totals
+        values |= {"gpus": len(report.placement.gpus)} | step_to_json(report)
         values |= {
-            "gpus": len(report.placement.gpus),
-            "time_s": finite(totals.time_s),
-            "tokens_per_s_per_gpu": finite(totals.tokens_per_s_per_gpu),
-            "mfu": finite(totals.mfu),
-            "hfu": finite(totals.hfu),
-            "bubble_fraction": finite(totals.bubble_fraction),
-            "compute_s": finite(totals.compute_s),
-            "optimizer_s": finite(totals.optimizer_s),
-            "bubble_s": finite(totals.bubble_s),
-            "exposed_s": {name: finite(value) for name, value in totals.exposed_s.items()},
             "worst_link": worst_link(report),
             "memory_peak": memory_peak(report),
         }

@@ -38,7 +38,7 @@ def traffic_to_json(analysis: Analysis) -> dict[str, Any]:
         "job": dict(report.job),
         "placement": _placement(report.placement),
         "groups": _groups(report.placement),
-        "step": _step(report),
+        "step": step_to_json(report),
         "memory": _memory(report),
         "exchanges": _exchanges(report),
         "links": _links(report),
@@ -109,7 +109,8 @@ def _groups(placement: Placement) -> dict[str, list[list[str]]]:
     return {key: [_names(placement, members) for members in placement.groups[key]] for key in keys}
 
 
-def _step(report: StepReport) -> dict[str, Any]:
+def step_to_json(report: StepReport) -> dict[str, Any]:
+    """The sums of the step with the names of the export."""
     totals = report.totals
     return {
         "time_s": finite(totals.time_s),
