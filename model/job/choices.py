@@ -60,7 +60,9 @@ def _candidates(job: JobSpec, world: int, field: str) -> tuple[int | str | bool 
         return ("tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")
     if field == "microbatch":
         dp = job.parallel.dp or world // (job.parallel.tp * job.parallel.cp * job.parallel.pp)
-        return divisors(job.global_batch // dp)[:_MOST] if dp and job.global_batch % dp == 0 else (1,)
+        if not dp or job.global_batch % dp:
+            return (1,)
+        return tuple(size for size in range(1, _MOST + 1) if job.global_batch // dp % size == 0)
     if field == "global_batch":
         dp = job.parallel.dp or world // (job.parallel.tp * job.parallel.cp * job.parallel.pp)
         return nearest_multiples(job.global_batch, job.microbatch * dp) if dp else ()

@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from model.errors import InputError
 
-# Far beyond any cluster, and small enough that products of sizes stay exact in 64 bits.
+# Far beyond any cluster, and small enough that the bytes of a tensor stay exact in 64 bits.
 Size = Annotated[int, Field(ge=1, le=1_048_576)]
 Batch = Annotated[int, Field(ge=1, le=10**12)]
-Width = Annotated[int, Field(ge=1, le=2**24)]
-Count = Annotated[int, Field(ge=0, le=2**24)]
+Width = Annotated[int, Field(ge=1, le=2**20)]
+Count = Annotated[int, Field(ge=0, le=2**16)]
 Fraction = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 Algorithm = Literal[
@@ -48,8 +48,8 @@ class AttentionShape(_Part):
 class MoeShape(_Part):
     """Mixture of experts of a model given by its shape."""
 
-    experts: Size
-    top_k: Size
+    experts: Annotated[int, Field(ge=1, le=2**16)]
+    top_k: Annotated[int, Field(ge=1, le=2**16)]
     expert_ffn: Width
     shared_experts: Count = 0
     first_dense_layers: Count = 0
@@ -66,11 +66,11 @@ class ModelObject(_Part):
     layers: Annotated[int, Field(ge=1, le=65_536)]
     hidden: Width
     heads: Width
-    vocab: Annotated[int, Field(ge=1, le=2**31)]
+    vocab: Annotated[int, Field(ge=1, le=2**27)]
     kv_heads: Width | None = None
     head_dim: Width | None = None
     ffn: Width | None = None
-    seq: Annotated[int, Field(ge=1, le=2**31)] | None = None
+    seq: Annotated[int, Field(ge=1, le=2**26)] | None = None
     norm: Literal["rmsnorm", "layernorm"] = "rmsnorm"
     mlp: Literal["swiglu", "gelu"] = "swiglu"
     mlp_bias: bool = False
@@ -166,9 +166,9 @@ class JobSpec(_Part):
     """One training job, with the fields, names and defaults of the job file."""
 
     model: Annotated[str, Field(min_length=1)] | ModelObject = "llama3-70b"
-    sequence_length: Annotated[int, Field(ge=1, le=2**31)] = 8192
+    sequence_length: Annotated[int, Field(ge=1, le=2**26)] = 8192
     global_batch: Batch = 1024
-    microbatch: Annotated[int, Field(ge=1, le=10**6)] = 1
+    microbatch: Annotated[int, Field(ge=1, le=2**14)] = 1
     precision: Literal["bf16", "fp16", "fp8", "fp4", "fp32"] = "bf16"
     gradient_precision: Literal["fp32", "bf16"] = "fp32"
     vocabulary_multiple: Annotated[int, Field(ge=1, le=2**20)] = 128

@@ -10,7 +10,7 @@ from model.errors import InputError
 from model.placement.grid import AXES, GROUP_KEYS, Grid
 from model.placement.paint import Paint
 from model.placement.resolve import displayed_groups, partners, resolve, world_of
-from model.placement.types import DIMENSIONS, Placement
+from model.placement.types import DIMENSIONS, Dimension, Placement
 
 GRID = Grid(tp=2, cp=1, ep=1, etp=1, pp=1, dp=4)
 STAGED = Grid(tp=2, cp=1, ep=1, etp=1, pp=2, dp=2)
@@ -69,7 +69,7 @@ def test_paint_that_equals_the_automatic_assignment_changes_nothing(case: tuple[
 
 @settings(max_examples=60, deadline=None)
 @given(st.permutations(range(16)), st.sets(st.sampled_from(DIMENSIONS), min_size=1))
-def test_any_consistent_painting_of_all_gpus_finds_its_places(order: list[int], dimensions: set[str]) -> None:
+def test_any_consistent_painting_of_all_gpus_fits(order: list[int], dimensions: set[Dimension]) -> None:
     grid = Grid(tp=2, cp=1, ep=2, etp=1, pp=2, dp=4)
     paint = Paint()
     for place, rank in enumerate(order):
@@ -118,12 +118,13 @@ def test_an_exact_matching_is_found_where_the_greedy_choice_blocks_itself() -> N
     placement = resolve(GPUS, grid, paint)
     assert placement.conflicts == ()
     assert sorted(ranks(placement)) == list(range(8))
-    for gpu, dimension, colour in (
+    strokes: tuple[tuple[str, Dimension, int], ...] = (
         ("gpu2", "dp", 0),
         ("gpu4", "pp", 0),
         ("gpu0", "tp", 0),
         ("gpu1", "pp", 1),
-    ):
+    )
+    for gpu, dimension, colour in strokes:
         assert grid.colours(dimension)[placement.rank[GPUS.index(gpu)]] == colour
 
 
