@@ -83,7 +83,9 @@ def finish_start(window: MainWindow, path: Path | None) -> None:
     window.load()
     from gui.engine import Engine
 
-    window.context.attach_engine(Engine(window.context.document, window.context))
+    engine = Engine(window.context)
+    window.context.attach_engine(engine)
+    engine.start()
     if path is not None:
         window.open_path(path)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gui.engine import Engine
     from model.document.clipboard import Fragment
     from model.document.document import Change
+    from model.document.edits import Edit
     from model.placement.types import Dimension
     from model.step.report import Analysis, Figure
 
@@ -78,10 +79,12 @@ class AppContext(QObject):
         self.document.reset.connect(self._document_reset)
 
     def attach_engine(self, engine: Engine) -> None:
-        """Take the engine, once it exists."""
+        """Take the engine, once it exists: it gets the document, then every edit."""
         self.engine = engine
         engine.analysed.connect(self.set_analysis)
+        self.document.applied.connect(self._send_edit)
         self.engine_attached.emit()
+        engine.load(self.document.document, self.document.revision)
 
     def set_analysis(self, analysis: Analysis) -> None:
         """Show a result; it is stale when an edit came after the revision that it is of."""
@@ -181,6 +184,10 @@ class AppContext(QObject):
             self._stale_from = self.document.revision
             self._set_stale(True)
 
+    def _send_edit(self, edit: Edit) -> None:
+        if self.engine is not None:
+            self.engine.send(edit, self.document.revision)
+
     def _document_reset(self) -> None:
         self._stale_from = self.document.revision
         self.set_selection(())
@@ -191,6 +198,8 @@ class AppContext(QObject):
             self.analysis = None
             self.analysis_changed.emit()
         self._set_stale(True)
+        if self.engine is not None:
+            self.engine.load(self.document.document, self.document.revision)
 
     def _set_stale(self, stale: bool) -> None:
         if stale != self.stale:

@@ -57,7 +57,7 @@ class DocumentModel(QObject):
         self._revision = 0
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(0)
-        self.undo_stack.cleanChanged.connect(lambda _clean: self.title_changed.emit())
+        self.undo_stack.cleanChanged.connect(self._clean_changed)
 
     @property
     def document(self) -> Document:
@@ -115,6 +115,9 @@ class DocumentModel(QObject):
         self._path = path
         self.undo_stack.setClean()
         self.saved.emit()
+        self.title_changed.emit()
+
+    def _clean_changed(self, _clean: bool) -> None:
         self.title_changed.emit()
 
     def _apply(self, edit: Edit) -> Edit:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from model.catalog import catalog
 from model.document.clipboard import Fragment, paste
 from model.document.document import Document
 from model.document.edits import Edit, Load
-from model.job.default import default_job
+from model.document.start import document_from
 from model.topology.footprint import CONTAINER_PADDING, FOOTPRINT, GRID
-from model.topology.graph import Topology
-from model.topology.types import DeviceKind
 from topology_templates.registry import build, template
 
 if TYPE_CHECKING:
@@ -34,11 +31,9 @@ def template_edit(
     content = build(ident, parameters)
     text = f"Place {template(ident).name}"
     if not document.topology.devices() and not document.topology.containers():
-        topology = Topology(content.devices, content.links, content.containers)
-        gpus = [device for device in content.devices if device.kind is DeviceKind.GPU]
-        hbm = catalog().gpus[gpus[0].model].hbm_bytes if gpus else 0.0
-        job = default_job(len(gpus), hbm)
-        return Load(Document(topology, job, layout=dict(content.positions), name=content.name)), text
+        return Load(
+            document_from(content.name, content.devices, content.links, content.containers, content.positions)
+        ), text
     fragment = Fragment(content.devices, content.links, content.containers, content.positions)
     kinds = {device.id: device.kind for device in content.devices}
     left = min((x - FOOTPRINT[kinds[name]][0] / 2 for name, (x, _) in content.positions.items()), default=0.0)

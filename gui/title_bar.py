@@ -38,7 +38,7 @@ class TitleBar(QWidget):
         self.menu_bar = QMenuBar()
         self.menu_bar.setNativeMenuBar(False)
         set_font(self.menu_bar, 12, 500)
-        row.addWidget(self.menu_bar)
+        row.addWidget(self.menu_bar, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addStretch(1)
         column.addLayout(row, 1)
         column.addWidget(separator())

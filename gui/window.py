@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 STATE_VERSION = 1
 USUAL_SIZE = QSize(1600, 1000)
 SMALLEST_SIZE = QSize(960, 600)
+FRAME_SIZE = QSize(8, 40)  # what the window manager may add around the window
 REFRESH_MS = 30
 
 
@@ -113,7 +114,7 @@ class MainWindow(QMainWindow):
     def _first_size(self) -> QSize:
         screen = QGuiApplication.primaryScreen()
         room = screen.availableGeometry().size() if screen is not None else USUAL_SIZE
-        return USUAL_SIZE.boundedTo(room).expandedTo(SMALLEST_SIZE)
+        return USUAL_SIZE.boundedTo(room - FRAME_SIZE).expandedTo(SMALLEST_SIZE)
 
     def _fill_menus(self) -> None:
         for title, entries in MENUS:
@@ -185,7 +186,7 @@ class MainWindow(QMainWindow):
         context.document.title_changed.connect(self._show_title)
         context.document.changed.connect(self._document_changed)
         context.document.reset.connect(self._state_timer.start)
-        context.document.undo_stack.indexChanged.connect(lambda _index: self._show_undo())
+        context.document.undo_stack.indexChanged.connect(self._show_undo)
         for signal in (context.selection_changed, context.analysis_changed):
             signal.connect(self._state_timer.start)
         context.tool_changed.connect(self._show_tool)
@@ -276,7 +277,7 @@ class MainWindow(QMainWindow):
         if self._working:
             self._show_title()
 
-    def _show_undo(self) -> None:
+    def _show_undo(self, _index: int = 0) -> None:
         stack = self.context.document.undo_stack
         for ident, verb, text in (
             ("edit.undo", "Undo", stack.undoText()),

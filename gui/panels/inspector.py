@@ -101,7 +101,7 @@ class InspectorPanel(QWidget):
         column.addStretch(1)
         self.name.committed.connect(self._rename)
         context.selection_changed.connect(self.refresh)
-        context.document.changed.connect(lambda _change: self.refresh())
+        context.document.changed.connect(self.refresh)
         context.document.reset.connect(self.refresh)
         context.analysis_changed.connect(self.refresh)
         context.theme.changed.connect(self._show_icon)
@@ -153,7 +153,7 @@ class InspectorPanel(QWidget):
 
     # --- showing -------------------------------------------------------------------------------------------
 
-    def refresh(self) -> None:
+    def refresh(self, *_changed: object) -> None:
         """Show the selection as it is now."""
         document = self._context.document.document
         self._what = what = selected(document, self._context.selection)

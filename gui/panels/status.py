@@ -121,8 +121,8 @@ class StatusPanel(QWidget):
     def _connect(self) -> None:
         context = self._context
         context.analysis_changed.connect(self.refresh)
-        context.stale_changed.connect(lambda _stale: self.refresh())
-        context.document.changed.connect(lambda _change: self.refresh())
+        context.stale_changed.connect(self.refresh)
+        context.document.changed.connect(self.refresh)
         context.document.reset.connect(self.refresh)
         context.said.connect(self.show_message)
         context.engine_attached.connect(self._engine_attached)
@@ -185,7 +185,7 @@ class StatusPanel(QWidget):
         if self._stage:
             self.state.setText(self._stage[:1].upper() + self._stage[1:])
 
-    def refresh(self) -> None:
+    def refresh(self, *_changed: object) -> None:
         """Show the figures of the analysis as it is now."""
         context = self._context
         shown = entries(context.document.document, context.analysis)

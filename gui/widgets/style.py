@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QFrame, QLabel, QWidget
 
 from gui.theme import ThemeManager, theme_named
@@ -56,6 +56,20 @@ def separator(*, vertical: bool = False) -> QFrame:
     return line
 
 
+class _ThemedIcon(QObject):
+    """Keeps the icon of a button in the colours of the theme; lives and ends with the button."""
+
+    def __init__(self, button: QAbstractButton, theme: ThemeManager) -> None:
+        super().__init__(button)
+        self._button = button
+        self._theme = theme
+        self.wanted = ("", "", "")
+        theme.changed.connect(self.show)
+
+    def show(self) -> None:
+        self._button.setIcon(self._theme.current.icon(*self.wanted))
+
+
 def themed_icon(
     button: QAbstractButton,
     theme: ThemeManager,
@@ -67,22 +81,8 @@ def themed_icon(
 ) -> None:
     """Give a button an icon that follows the theme; call again to change it."""
     button.setIconSize(QSize(px, px))
-    wanted = (name, token, on_token)
-    first = button.property("themed_icon") is None
-    button.setProperty("themed_icon", wanted)
-
-    def update() -> None:
-        icon, color, on_color = button.property("themed_icon")
-        button.setIcon(theme.current.icon(icon, color, on_color))
-
-    update()
-    if first:
-        theme.changed.connect(update)
-        button.destroyed.connect(lambda: _disconnect(theme, update))
-
-
-def _disconnect(theme: ThemeManager, slot: object) -> None:
-    try:
-        theme.changed.disconnect(slot)  # type: ignore[arg-type]
-    except (RuntimeError, TypeError):
-        return  # the theme went first
+    keeper = button.findChild(_ThemedIcon, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    if keeper is None:
+        keeper = _ThemedIcon(button, theme)
+    keeper.wanted = (name, token, on_token)
+    keeper.show()

@@ -1,0 +1,145 @@
+"""The shared state: signals only on change, selections without ghosts, stale while an edit is newer; the clock."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from gui.context import AppContext
+from gui.playback import Playback
+from model.document.document import Document
+from model.document.edits import Assign, Move, RemoveParts
+from model.step.report import Analysis
+
+
+def analysis(revision: int) -> Analysis:
+    return Analysis(revision, None, (), False)
+
+
+def test_setters_speak_only_when_something_changed(context: AppContext) -> None:
+    seen: list[str] = []
+    for name in ("selection", "colour_by", "link_mode", "lit_links", "tool", "brush", "layers", "partners"):
+        getattr(context, f"{name}_changed").connect(lambda told=name: seen.append(told))
+    for _ in range(2):
+        context.set_selection(["a"])
+        context.set_colour_by("pp")
+        context.set_link_mode("peak")
+        context.set_lit_links(["l"], ["d"])
+        context.set_tool("paint")
+        context.set_brush(None)
+        context.set_layers(["fabric", "no such layer"])
+        context.set_partners_of("a")
+    assert seen == ["selection", "colour_by", "link_mode", "lit_links", "tool", "brush", "layers", "partners"]
+    assert context.layers == {"fabric"}
+
+
+def test_removed_things_leave_the_selection(drawing: AppContext) -> None:
+    drawing.set_selection(["leaf0", "d", "node"])
+    drawing.set_partners_of("node.gpu0")
+    drawing.document.push(RemoveParts(("leaf0", "node.gpu0")), "remove")
+    assert drawing.selection == {"node"}
+    assert drawing.partners_of is None
+
+
+def test_go_to_selects_and_tells(drawing: AppContext) -> None:
+    seen: list[tuple[str, ...]] = []
+    drawing.went_to.connect(seen.append)
+    drawing.go_to(["leaf0", "d"])
+    assert seen == [("leaf0", "d")] and drawing.selection == {"leaf0", "d"}
+
+
+def test_stale_until_the_analysis_of_the_last_edit(drawing: AppContext) -> None:
+    drawing.set_analysis(analysis(drawing.document.revision))
+    assert not drawing.stale
+    drawing.document.push(Assign("tp", 1, ("node.gpu0",)), "paint")
+    assert drawing.stale
+    drawing.set_analysis(analysis(drawing.document.revision - 1))
+    assert drawing.stale
+    drawing.set_analysis(analysis(drawing.document.revision))
+    assert not drawing.stale
+
+
+def test_moving_does_not_make_figures_stale(drawing: AppContext) -> None:
+    drawing.set_analysis(analysis(drawing.document.revision))
+    drawing.document.push(Move({"leaf0": (0.0, 0.0)}), "move")
+    assert not drawing.stale
+
+
+def test_another_document_forgets_the_old_analysis(drawing: AppContext) -> None:
+    drawing.set_analysis(analysis(drawing.document.revision))
+    drawing.set_selection(["leaf0"])
+    drawing.document.set_document(Document())
+    assert drawing.analysis is None and drawing.stale and not drawing.selection
+
+
+def test_attached_engine_feeds_the_context(context: AppContext) -> None:
+    slots: list[Any] = []
+    engine = SimpleNamespace(analysed=SimpleNamespace(connect=slots.append))
+    context.attach_engine(cast(Any, engine))
+    slots[0](analysis(7))
+    assert context.analysis is not None and context.analysis.revision == 7
+
+
+@pytest.fixture
+def playback(qapp: QApplication) -> Playback:
+    clock = Playback()
+    clock.set_step(2.0, [0.0, 0.5, 1.25])
+    return clock
+
+
+def test_nothing_ticks_unless_it_plays_and_is_seen(playback: Playback) -> None:
+    assert not playback.ticking
+    playback.play()
+    assert playback.ticking
+    playback.set_visible(False)
+    assert playback.playing and not playback.ticking
+    playback.set_visible(True)
+    playback.pause()
+    assert not playback.ticking
+
+
+def test_without_a_step_there_is_nothing_to_play(qapp: QApplication) -> None:
+    clock = Playback()
+    clock.play()
+    assert not clock.playing
+
+
+def test_time_moves_and_loops(playback: Playback, qtbot: Any) -> None:
+    playback.set_speed(1.0)
+    playback.set_time(1.99)
+    playback.play()
+    qtbot.waitUntil(lambda: playback.time_s < 1.0, timeout=5000)
+    playback.pause()
+    assert 0.0 <= playback.time_s <= 2.0
+
+
+def test_segments_by_their_boundaries(playback: Playback) -> None:
+    seen = []
+    for _ in range(4):
+        playback.next_segment()
+        seen.append(playback.time_s)
+    for _ in range(4):
+        playback.previous_segment()
+        seen.append(playback.time_s)
+    assert seen == [0.5, 1.25, 2.0, 2.0, 1.25, 0.5, 0.0, 0.0]
+
+
+def test_a_new_step_keeps_the_share(playback: Playback) -> None:
+    playback.set_time(1.0)
+    playback.set_step(8.0)
+    assert playback.time_s == pytest.approx(4.0)
+    playback.play()
+    playback.set_step(0.0)
+    assert not playback.playing and playback.time_s == 0.0
+
+
+def test_speed_steps(playback: Playback) -> None:
+    playback.set_speed(0.05)
+    playback.faster()
+    assert playback.speed == 0.1
+    playback.slower()
+    playback.slower()
+    assert playback.speed == 0.02
