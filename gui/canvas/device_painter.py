@@ -219,7 +219,7 @@ class DevicePainter:
         kind = DEVICE_KINDS[index.kind[row]]
         lettering, theme = self.lettering, self.theme
         down = index.state[row] == DOWN
-        size = int(min(18.0 if rect.height() >= 28 else 14.0, rect.height() - 4, rect.width() - 4))
+        size = int(min(18.0, rect.height() - (6 if rect.height() < 28 else 10), rect.width() - 4))
         if size < 6:
             return
         color = theme.color("error") if down else None

@@ -12,7 +12,7 @@ from gui.canvas.loads import FABRIC_FACTOR, STEP_COUNT, STEP_LABELS, STRIPE, TRA
 from gui.theme import Theme
 
 HEIGHT = 92.0
-_RAMP_WIDTH = 274.0
+_RAMP_WIDTH = 292.0
 _CAPACITY_WIDTH = 190.0
 _TILE_WIDTH = 140.0
 _CAPACITIES = (

@@ -44,7 +44,7 @@ def canvas_menu(view: CanvasView) -> QMenu:
         menu.addSeparator()
         menu.addAction("Fit selection", view.fit_selection)
     paste: QAction = menu.addAction("Paste", view.edit.paste)
-    paste.setEnabled(view.edit.has_clipboard)
+    paste.setEnabled(context.clipboard is not None)
     if not view.scene_data.index.empty:
         menu.addAction("Select all", view.edit.select_all)
         menu.addAction("Fit all", view.fit)

@@ -128,7 +128,9 @@ class SelectTool(Tool):
     def _begin_drag(self, at: Pointer) -> None:
         index = self.view.scene_data.index
         self._rows = index.device_rows(self.context.selection)
-        self._copying = at.has(Qt.KeyboardModifier.AltModifier)
+        begun_with = self._pressed or at
+        alt = Qt.KeyboardModifier.AltModifier
+        self._copying = begun_with.has(alt) or at.has(alt)
         self._live = not self._copying and len(index.links) <= LIVE_LIMIT
         self._shift = (0.0, 0.0)
         hit = self._hit

@@ -1,0 +1,153 @@
+"""Pictures of a whole drawing with its legend: PNG, SVG or PDF, with or without a screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QSize, QSizeF
+from PySide6.QtGui import QGuiApplication, QImage, QPageSize, QPainter, QPdfWriter
+from PySide6.QtSvg import QSvgGenerator
+
+from gui.canvas.camera import MIN_ZOOM, Camera
+from gui.canvas.legend import legend_size, paint_legend
+from gui.canvas.lettering import Lettering
+from gui.canvas.levels import level_at
+from gui.canvas.scene import Scene
+from gui.canvas.scene_painter import Lit, ScenePainter
+from gui.theme import Theme, theme_named
+from model.document.document import Document
+from model.errors import InputError
+from model.placement.types import Dimension
+from model.step.report import Analysis
+
+SUFFIXES = (".png", ".svg", ".pdf")
+_MARGIN = 32.0
+_MOST_PX = 2400.0
+_LEAST_PX = 640.0
+_MOST_PIXELS = 120_000_000
+_PREFERRED: tuple[Dimension, ...] = ("pp", "tp", "ep", "dp", "cp")
+
+
+def write_picture(
+    document: Document,
+    analysis: Analysis | None,
+    path: Path | str,
+    theme: str | Theme = "light",
+    scale: float = 2,
+    size: tuple[int, int] | None = None,
+    colour_by: Dimension | None = None,
+) -> None:
+    """Write the drawing with the peak loads of the step to `path` (.png, .svg or .pdf by its name).
+
+    `size` is in pixels at 100 %; without it the drawing decides, up to 2,400 pixels wide. `scale` multiplies the
+    pixels of a PNG. `colour_by` fills the GPUs; without it the first of PP, TP, EP, DP, CP of size above 1 does.
+    Raises InputError when the path cannot be written or names another kind of file.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in SUFFIXES:
+        raise InputError(f"A picture is written as {', '.join(SUFFIXES)}, not as {target.name!r}.")
+    application = _application()
+    scene = Scene(document)
+    scene.set_analysis(analysis)
+    scene.show("peak", 0.0)
+    scene.set_dimension(colour_by or _dimension(scene))
+    picture = _Picture(scene, theme_named(theme) if isinstance(theme, str) else theme, size)
+    try:
+        target.write_bytes(picture.encoded(target.suffix.lower(), max(0.5, scale)))
+    except OSError as error:
+        raise InputError(f"The picture {target} cannot be written: {error.strerror or error}.") from error
+    del application
+
+
+def _application() -> QGuiApplication:
+    """The running application, or one of our own that needs no screen."""
+    running = QGuiApplication.instance()
+    if isinstance(running, QGuiApplication):
+        return running
+    return QGuiApplication(["railsketch", "-platform", "offscreen"])
+
+
+def _dimension(scene: Scene) -> Dimension:
+    report = scene.report
+    if report is None:
+        return "tp"
+    for dimension in _PREFERRED:
+        coordinate = report.placement.coordinates.get(dimension)
+        if coordinate is not None and coordinate.max(initial=0) > 0:
+            return dimension
+    return "tp"
+
+
+class _Picture:
+    """One drawing on a page of its own size."""
+
+    def __init__(self, scene: Scene, theme: Theme, size: tuple[int, int] | None) -> None:
+        self.scene, self.theme = scene, theme
+        self.box = scene.index.bounds() or (0.0, 0.0, _LEAST_PX, _LEAST_PX / 2)
+        width, height = self.box[2] - self.box[0], self.box[3] - self.box[1]
+        if size is None:
+            zoom = max(MIN_ZOOM, min(1.0, (_MOST_PX - 2 * _MARGIN) / max(width, height, 1.0)))
+            page_width = max(_LEAST_PX, width * zoom + 2 * _MARGIN)
+            self.legend = legend_size(page_width - 2 * _MARGIN)
+            page = (page_width, height * zoom + 3 * _MARGIN + self.legend.height())
+        else:
+            page = (float(size[0]), float(size[1]))
+            self.legend = legend_size(page[0] - 2 * _MARGIN)
+        self.page = QSize(max(1, round(page[0])), max(1, round(page[1])))
+
+    def encoded(self, suffix: str, scale: float) -> bytes:
+        """The file's content."""
+        if suffix == ".png":
+            return self._png(scale)
+        data = QByteArray()
+        buffer = QBuffer(data)
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        if suffix == ".svg":
+            generator = QSvgGenerator()
+            generator.setOutputDevice(buffer)
+            generator.setSize(self.page)
+            generator.setViewBox(QRectF(0, 0, self.page.width(), self.page.height()))
+            generator.setTitle(self.scene.document.name or "Railsketch drawing")
+            with QPainter(generator) as painter:
+                self._paint(painter, 2.0)
+        else:
+            writer = QPdfWriter(buffer)
+            writer.setResolution(72)
+            writer.setPageSize(QPageSize(QSizeF(self.page), QPageSize.Unit.Point))
+            writer.setPageMargins(QMarginsF(0, 0, 0, 0))
+            writer.setTitle(self.scene.document.name or "Railsketch drawing")
+            with QPainter(writer) as painter:
+                self._paint(painter, 2.0)
+        buffer.close()
+        return bytes(data.data())
+
+    def _png(self, scale: float) -> bytes:
+        pixels = self.page.width() * self.page.height()
+        scale = min(scale, (_MOST_PIXELS / pixels) ** 0.5)
+        size = QSize(round(self.page.width() * scale), round(self.page.height() * scale))
+        image = QImage(size, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(scale)
+        with QPainter(image) as painter:
+            self._paint(painter, scale)
+        data = QByteArray()
+        buffer = QBuffer(data)
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        image.save(buffer, "PNG")
+        buffer.close()
+        return bytes(data.data())
+
+    def _paint(self, painter: QPainter, ratio: float) -> None:
+        page = QRectF(0, 0, self.page.width(), self.page.height())
+        area = page.adjusted(_MARGIN, _MARGIN, -_MARGIN, -2 * _MARGIN - self.legend.height())
+        camera = Camera(1.0, 0.0, 0.0, self.page.width(), self.page.height(), ratio).fitted(self.box, area)
+        scene_painter = ScenePainter(self.scene, self.theme)
+        scene_painter.prepare(camera, level_at(camera.zoom))
+        scene_painter.paint_all(painter, Lit(), grid=False)
+        if self.scene.index.empty:
+            lettering, middle = Lettering(self.theme), area.center()
+            color = self.theme.color("text-2")
+            lettering.centred(painter, "The drawing is empty", 16, 600, color, middle.x(), middle.y())
+        corner = QRectF(
+            _MARGIN, page.height() - _MARGIN - self.legend.height(), self.legend.width(), self.legend.height()
+        )
+        paint_legend(painter, self.theme, corner, self.scene.gpus)
