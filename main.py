@@ -54,8 +54,7 @@ def _answer(arguments: Sequence[str]) -> int:
     except RailsketchError as error:
         print(f"railsketch: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
-    print(text.rstrip("\n"))
-    sys.stdout.flush()
+    print(text.rstrip("\n"), flush=True)
     return code
 
 
@@ -66,9 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         return _answer(sys.argv[1:] if arguments is None else arguments)
-    except BrokenPipeError:  # the reader went away, as `| head` does
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):  # the reader went away, as `| head` does
+            return 0
+        print(f"railsketch: the output cannot be written: {error.strerror}.", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
 

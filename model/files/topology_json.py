@@ -101,7 +101,7 @@ def topology_from_json(data: Mapping[str, Any], path: Path) -> Document:
     boxes = data.get("containers", [])
     if not isinstance(boxes, list):
         raise InputError(f"{path}: containers must be a list, not {shown(boxes)}.")
-    containers, of_containers = _things(boxes, Container, f"{path}: containers", {})
+    containers, of_containers = _things(boxes, Container, f"{path}: containers", {"label": ""})
     graph = data.get("graph", {})
     graph = graph if isinstance(graph, dict) else {}
     name = graph.get("name", "")

@@ -71,11 +71,10 @@ def write_atomic(path: Path, text: str, *, backup: bool = False) -> None:
     if path.suffix == ".gz":
         data = gzip.compress(data, compresslevel=6, mtime=0)
     try:
-        target = path.resolve() if path.is_symlink() else path
-        if target.exists() and not target.is_file():
-            _write_through(target, data)
-            return
-        _replace(target, data, backup)
+        if path.exists() and not path.is_file():
+            _write_through(path, data)
+        else:
+            _replace(path.resolve() if path.is_symlink() else path, data, backup)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).rstrip(".").lower()
         raise InputError(f"{path} cannot be written: {reason}.") from None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from model.errors import EditRefused
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
 
@@ -27,13 +25,11 @@ def check_id(what: str, ident: object) -> None:
 
 
 def _number(what: str, ident: str, name: str, value: object, *, above: float, most: float = 1e30) -> None:
-    """`value` must be a finite number in (above, most]; None passes."""
-    if value is None:
-        return
+    """`value` must be a finite number in (above, most]."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         _refuse(what, ident, f"{name} must be a number, not {str(value)[:40]!r}")
-    elif not math.isfinite(value) or not above < value <= most:
-        _refuse(what, ident, f"{name} must be above {above:g} and at most {most:g}, not {value:g}")
+    elif not above < value <= most:
+        _refuse(what, ident, f"{name} must be above {above:g} and at most {most:g}, not {str(value)[:40]}")
 
 
 def _not_negative(what: str, ident: str, name: str, value: object) -> None:
@@ -44,8 +40,6 @@ def _not_negative(what: str, ident: str, name: str, value: object) -> None:
 
 
 def _integer(what: str, ident: str, name: str, value: object, *, least: int) -> None:
-    if value is None:
-        return
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
         _refuse(what, ident, f"{name} must be a whole number from {least} on, not {str(value)[:40]}")
 
@@ -95,6 +89,8 @@ def check_link(link: Link) -> None:
         _kind("link", link.id, link.kind, LinkKind)
     if type(link.state) is not State:
         _refuse("link", link.id, f"state must be up, degraded or down, not {link.state!r}")
+    if type(link.a) is not str or type(link.b) is not str:
+        _refuse("link", link.id, "its ends must be ids of devices")
     if link.a == link.b:
         _refuse("link", link.id, f"both ends are {link.a}; a link joins two devices")
     _number("link", link.id, "the speed of a lane in bytes/s", link.lane_bytes_per_s, above=0.0, most=1e18)
