@@ -103,7 +103,7 @@ def test_a_painted_gpu_keeps_its_other_coordinates_where_it_can() -> None:
 
 
 def test_of_two_free_ranks_a_gpu_takes_the_one_that_keeps_its_tp_place() -> None:
-    # ranks 1–4 are free; in TP group 1 (ranks 2, 3) gpu1 keeps its tp 1 and takes 3, gpu4 its tp 0 and takes 2
+    # ranks 1–4 are free; in TP group 1 (ranks 2, 3) gpu1 keeps tp 1 and takes 3, gpu4 keeps tp 0 and takes 2
     paint = Paint({"gpu1": {"tp": 1}, "gpu2": {"tp": 0}, "gpu3": {"tp": 2}, "gpu4": {"tp": 1}})
     assert ranks(resolve(GPUS, GRID, paint)) == [0, 3, 1, 4, 2, 5, 6, 7]
 
