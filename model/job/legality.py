@@ -102,8 +102,8 @@ def _world(case: _Case) -> Iterator[Violation]:
         legal = world // unit
         yield Violation(
             "world",
-            f"{sizes} times dp {own.dp} is {unit * own.dp}, not the {world} GPUs there are; "
-            f"dp {legal} fits, or null for what is left",
+            f"tp × cp × pp × dp = {own.tp} × {own.cp} × {own.pp} × {own.dp} = {unit * own.dp}, "
+            f"not the {world} GPUs there are; dp {legal} fits, or null for what is left",
             "parallel.dp",
             (legal,),
         )
@@ -134,7 +134,7 @@ def _expert_grid(case: _Case) -> Iterator[Violation]:
             "expert world",
             f"{world} GPUs are not a multiple of etp × ep × pp = {own.etp} × {own.ep} × {own.pp} = "
             f"{unit}{_say(near)}",
-            "parallel.ep",
+            "world",
             near,
         )
         return
@@ -187,7 +187,11 @@ def _layers(case: _Case) -> Iterator[Violation]:
                 "parallel.layers_per_stage",
             )
     elif layers % chunks:
-        legal = tuple(p for p in divisors(layers) if layers % (p * own.vpp) == 0)
+        legal = tuple(
+            p
+            for p in divisors(layers)
+            if layers % (p * own.vpp) == 0 and case.world % (own.tp * own.cp * p) == 0
+        )
         near = _near(own.pp, legal)
         yield Violation(
             "layers",

@@ -82,10 +82,10 @@ def test_t29_a_sequence_that_context_parallelism_cannot_cut() -> None:
 @pytest.mark.parametrize(
     ("own", "world", "rule", "nearest", "words"),
     [
-        (small({"dp": 3}), 4, "world", (4,), "times dp 3 is 3, not the 4 GPUs there are; dp 4 fits"),
-        (small({"dp": 8}), 4, "world", (4,), "times dp 8 is 8, not the 4 GPUs"),
+        (small({"dp": 3}), 4, "world", (4,), "× dp = 1 × 1 × 1 × 3 = 3, not the 4 GPUs there are; dp 4 fits"),
+        (small({"dp": 8}), 4, "world", (4,), "1 × 1 × 1 × 8 = 8, not the 4 GPUs"),
         (small({"tp": 4}), 2, "world", (4,), "2 GPUs are not a multiple"),
-        (small({"pp": 5}), 5, "layers", (4, 6), "12 layers are not a multiple of pp × vpp = 5 × 1 = 5"),
+        (small({"pp": 5}), 60, "layers", (4, 6), "12 layers are not a multiple of pp × vpp = 5 × 1 = 5"),
         (small({"pp": 2, "layers_per_stage": [5, 6]}), 2, "layers", (), "2 entries that add up to 11"),
         (small({"pp": 2, "layers_per_stage": [5, 6, 1]}), 2, "layers", (), "3 entries that add up to 12"),
         (small({"vpp": 2}), 1, "chunks", (1,), "vpp 2 needs pp > 1"),
