@@ -65,7 +65,7 @@ class _Simulation:
         self._events: list[tuple[float, int, Callable[[float, int, int], None], int, int]] = []
         self._sequence = 0
         self._now = 0.0
-        self._wires = Wires(shares, work.piece_alpha_s, work.piece_share, self._at, self._ended)
+        self._wires = Wires(shares, work.piece_alpha_s, work.piece_share, work.stream, self._at, self._ended)
         self._processes = [self._stage(number) for number in range(self._stages)]
         self._waiting = [Waiting() for _ in range(self._stages)]
         self._blocks: list[list[Block]] = [[] for _ in range(self._stages)]
@@ -133,12 +133,13 @@ class _Simulation:
 
     def _start(self, piece: Piece) -> None:
         """One more participant has come to a piece; the last one starts it."""
-        piece.missing -= 1
-        if piece.missing == 0:
-            for stage in piece.waiting:
-                self._account(stage)
-            piece.handed_over = self._now
-            self._wires.start(self._now, piece)
+        if piece.missing > 1:
+            piece.missing -= 1
+            return
+        for stage in piece.waiting:
+            self._account(stage)
+        piece.missing = 0
+        self._wires.start(self._now, piece)
 
     def _ended(self, time: float, piece: Piece) -> None:
         for stage in piece.waiting:
@@ -151,9 +152,8 @@ class _Simulation:
     def _account(self, stage: int) -> None:
         """Charge the time since the last account to the exchanges that are on their way."""
         waiting, now = self._waiting[stage], self._now
-        under_way = [
-            piece for piece in waiting.pending if piece.handed_over is not None and piece.instance >= 0
-        ]
+        handed_over = [piece for piece in waiting.pending if piece.missing == 0 and piece.instance >= 0]
+        under_way = [piece for piece in handed_over if piece.on_wire] or handed_over
         for piece in under_way:
             since = waiting.since
             if self._work.hides_in_pipeline[piece.instance]:

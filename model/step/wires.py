@@ -15,16 +15,17 @@ _MOVING = 2
 class Piece:
     """One run of an instance: a chunk's part of it, or the whole.
 
-    `handed_over` is when it could start, None before; `waiting` are the stages that wait for its end.
-    `missing` counts the participants that have not come yet.
+    `missing` counts the participants that have not come yet; with none missing it is handed over, and
+    `on_wire` when the ones before it in its stream have ended. `waiting` are the stages that wait for its
+    end.
     """
 
-    __slots__ = ("done", "handed_over", "instance", "missing", "waiting")
+    __slots__ = ("done", "instance", "missing", "on_wire", "waiting")
 
     def __init__(self, instance: int, participants: int) -> None:
         self.instance = instance
         self.missing = participants
-        self.handed_over: float | None = None
+        self.on_wire = False
         self.done = False
         self.waiting: list[int] = []
 
@@ -54,7 +55,7 @@ class History:
 
 
 class Wires:
-    """Runs pieces, one after the other per instance, and tells when each has ended.
+    """Runs pieces, one after the other per stream, and tells when each has ended.
 
     `at(time, call, number, version)` schedules `call(time, number, version)`; `ended(time, piece)` is called
     at the end of a piece.
@@ -65,6 +66,7 @@ class Wires:
         shares: Shares,
         piece_alpha_s: tuple[float, ...],
         piece_share: tuple[float, ...],
+        stream: tuple[int, ...],
         at: Callable[[float, Callable[[float, int, int], None], int, int], None],
         ended: Callable[[float, Piece], None],
     ) -> None:
@@ -73,8 +75,10 @@ class Wires:
         self.histories = [History() for _ in shares.components]
         self.wire_s = [0.0] * count
         self._alpha, self._share, self._at, self._ended = piece_alpha_s, piece_share, at, ended
-        self._queue: list[deque[Piece]] = [deque() for _ in range(count)]
-        self._running: list[Piece | None] = [None] * count
+        self._stream = stream
+        streams = max(stream, default=-1) + 1
+        self._queue: list[deque[Piece]] = [deque() for _ in range(streams)]
+        self._running: list[Piece | None] = [None] * streams
         self._since = [0.0] * count
         self._left = [0.0] * count
         self._speed = [0.0] * count
@@ -89,15 +93,17 @@ class Wires:
         ]
 
     def start(self, time: float, piece: Piece) -> None:
-        """Hand a piece over; it runs when the earlier ones of its instance have ended."""
-        if self._running[piece.instance] is None:
+        """Hand a piece over; it runs when the earlier ones of its stream have ended."""
+        stream = self._stream[piece.instance]
+        if self._running[stream] is None:
             self._run(time, piece)
         else:
-            self._queue[piece.instance].append(piece)
+            self._queue[stream].append(piece)
 
     def _run(self, time: float, piece: Piece) -> None:
         number = piece.instance
-        self._running[number] = piece
+        self._running[self._stream[number]] = piece
+        piece.on_wire = True
         component = self.shares.component_of[number]
         alpha = self._alpha[number]
         if self._alone[number]:
@@ -146,15 +152,15 @@ class Wires:
         self._finish(time, number)
 
     def _finish(self, time: float, number: int) -> None:
-        piece = self._running[number]
+        stream = self._stream[number]
+        piece = self._running[stream]
         if piece is None:
             raise RuntimeError(f"exchange instance {number} ended without having started")
-        queue = self._queue[number]
-        self._running[number] = None
-        if queue:
-            self._run(time, queue.popleft())
         piece.done = True
         self._ended(time, piece)
+        self._running[stream] = None
+        if self._queue[stream]:
+            self._run(time, self._queue[stream].popleft())
 
     @property
     def unsettled(self) -> bool:

@@ -4,7 +4,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,7 +56,9 @@ class Work:
     """The step as the simulation runs it.
 
     Per instance: `piece_alpha_s` latency and `piece_share` part of the bytes of one run of it (a chunk's, or
-    the whole); `participants` the stages that must all be there before it starts, and that wait for its end.
+    the whole); `participants` the stages that must all be there before it starts, and that wait for its end;
+    `stream` what runs one after the other: the collectives of a dimension at a stage, each kind of send;
+    `hides_in_pipeline` whether waiting for it counts only when the pipeline part is over.
     """
 
     stages: tuple[StageWork, ...]
@@ -64,10 +66,12 @@ class Work:
     piece_alpha_s: tuple[float, ...]
     piece_share: tuple[float, ...]
     participants: tuple[tuple[int, ...], ...]
+    stream: tuple[int, ...]
     hides_in_pipeline: tuple[bool, ...]
 
 
-_PER_MICROBATCH = frozenset({When.FORWARD, When.BACKWARD, When.AFTER_FORWARD, When.AFTER_BACKWARD})
+_SENDS = frozenset({When.AFTER_FORWARD, When.AFTER_BACKWARD})
+_PER_MICROBATCH = _SENDS | {When.FORWARD, When.BACKWARD}
 
 
 @dataclass(slots=True)
@@ -100,7 +104,8 @@ def step_work(
     """
     stages = len(computes)
     drawers = [_Drawers() for _ in range(stages)]
-    alphas, shares, members, hides = [], [], [], []
+    alphas, shares, members, streams, hides = [], [], [], [], []
+    numbered: dict[Hashable, int] = {}
     stage_of_gpu = placement.coordinates["pp"]
     microbatches = len(orders[0]) // 2
     for number, (index, stage) in enumerate(
@@ -111,6 +116,7 @@ def step_work(
         alphas.append(float(traffic.alpha_s[number]) * exchange.count_per_step * exchange.time_factor / runs)
         shares.append(1.0 / runs)
         members.append(_participants(exchange, stage, stage_of_gpu, stages))
+        streams.append(numbered.setdefault(_stream(exchange, number, members[-1]), len(numbered)))
         hides.append(exchange.when is When.GRADIENTS and not exchange.blocking)
         for part in members[-1]:
             drawers[part].chosen.setdefault((exchange.when, exchange.window), []).append(number)
@@ -123,6 +129,7 @@ def step_work(
         piece_alpha_s=tuple(alphas),
         piece_share=tuple(shares),
         participants=tuple(members),
+        stream=tuple(streams),
         hides_in_pipeline=tuple(hides),
     )
 
@@ -133,6 +140,15 @@ def _participants(exchange: Exchange, stage: int, stage_of_gpu: np.ndarray, stag
         return (stage,)
     found = np.unique(stage_of_gpu[exchange.groups[exchange.stages == stage]])
     return tuple(number for number in found.tolist() if 0 <= number < stages) or (stage,)
+
+
+def _stream(exchange: Exchange, number: int, participants: tuple[int, ...]) -> Hashable:
+    """Collectives of one dimension share a communication stream of their stage; all else has one of its
+    own.
+    """
+    if exchange.when in _SENDS or len(participants) > 1:
+        return number
+    return (participants, exchange.dimension)
 
 
 def _stage_work(drawer: _Drawers, compute: StageCompute, *, first: bool) -> StageWork:

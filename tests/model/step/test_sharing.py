@@ -152,3 +152,28 @@ def test_messages_of_one_pair_queue_behind_each_other() -> None:
     case.exchange(When.AFTER_FORWARD, dimension="pp", loads={0: {0: 4.0}}, groups=[[0, 1]])
     step = case.run()
     assert [block.start_s for block in step.lanes[1].blocks] == pytest.approx([3.0, 5.0])
+
+
+def test_collectives_of_one_dimension_take_turns() -> None:
+    # Two of 1 s each hide beside one backward of 2 s: one after the other, so neither is offered too much.
+    case = Case(microbatches=1, rates=[10.0])
+    for _ in range(2):
+        case.exchange(When.BACKWARD, window=Window.LAYER, dimension="dp", loads={0: {0: 10.0}})
+    step = case.run()
+    assert step.totals.time_s == pytest.approx(3.0)
+    assert step.oversubscription[0] == pytest.approx(1.0)
+    assert [time.time_s for time in step.exchange_times] == pytest.approx([1.0, 1.0])
+
+
+def test_dimensions_share_a_link_that_both_use() -> None:
+    # DP and TP beside one backward of 2 s offer 10 B/s each to 10 B/s: 2.00×, and 4 s for both, 2 s of it
+    # shown.
+    case = Case(microbatches=1, rates=[10.0])
+    case.exchange(When.BACKWARD, window=Window.LAYER, dimension="dp", loads={0: {0: 20.0}})
+    case.exchange(When.BACKWARD, window=Window.LAYER, dimension="tp", loads={0: {0: 20.0}})
+    step = case.run()
+    assert step.totals.time_s == pytest.approx(5.0)
+    assert step.oversubscription[0] == pytest.approx(2.0)
+    assert step.totals.exposed_s["dp"] == pytest.approx(1.0)
+    assert step.totals.exposed_s["tp"] == pytest.approx(1.0)
+    assert step.cost_s[0] == pytest.approx(2.0)
