@@ -55,15 +55,24 @@ def _finding(situation: Situation, report: StepReport, links: list[int], sort: s
         title = f"{sort} ×{len(links):,} oversubscribed {format_ratio(ratio)}"
         where = f"each of {len(links):,} links like {arrow}"
     by = [name.upper() for name, loads in report.bytes_by_dimension.items() if loads[first] > 0]
-    cables = int(np.ceil(fabric.link_count[link] * ratio - _SLACK))
+    who = by[0] if len(by) == 1 else f"{', '.join(by[:-1])} and {by[-1]}"
     cost = float(report.cost_s[links].max())
     return Finding(
         id=f"oversubscribed.{fabric.link_ids[link]}.{'ab' if first % 2 == 0 else 'ba'}",
         severity=Severity.WARNING,
         title=short(title, f"{sort} oversubscribed {format_ratio(ratio)}"),
-        detail=f"{' and '.join(by)} {'offers' if len(by) == 1 else 'offer'} {format_rate(ratio * capacity)} "
+        detail=f"{who} {'offers' if len(by) == 1 else 'offer'} {format_rate(ratio * capacity)} "
         f"to {format_rate(capacity)} on {where}.",
         links=tuple(dict.fromkeys(fabric.link_ids[directed // 2] for directed in links)),
         cost_s=cost if cost > 0 else None,
-        fix=f"With {plural(cables, 'cable')} in place of {int(fabric.link_count[link]):,} all of it fits.",
+        fix=_fix(sort, int(fabric.link_count[link]), ratio),
     )
+
+
+def _fix(sort: str, count: int, ratio: float) -> str:
+    if sort in _LINK_NAMES.values():
+        return (
+            "Exchanges that do not run at the same time offer less; another overlap setting separates them."
+        )
+    cables = int(np.ceil(count * ratio - _SLACK))
+    return f"With {plural(cables, 'cable')} in place of {count:,} all of it fits."
