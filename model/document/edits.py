@@ -18,6 +18,7 @@ from model.placement.paint import Paint
 from model.placement.types import DIMENSIONS, Dimension
 from model.topology.graph import Parts, Places, ThingKind, Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
+from model.topology.validity import FLOAT_FIELDS
 
 _FIELDS: Mapping[str, frozenset[str]] = {
     "device": frozenset(Device.__dataclass_fields__) - {"id", "kind"},
@@ -62,7 +63,8 @@ class AddParts(Edit):
         device_ids = tuple(device.id for device in parts.devices)
         _check_positions(self.positions, set(device_ids))
         document.topology.add(parts)
-        document.layout.update(self.positions)
+        for ident, (x, y) in self.positions.items():
+            document.layout[ident] = (float(x), float(y))
         link_ids = tuple(link.id for link in parts.links)
         container_ids = tuple(container.id for container in parts.containers)
         change = _topology_change(device_ids, link_ids, container_ids, layout=self.positions)
@@ -172,7 +174,7 @@ class Move(Edit):
             if at is None:
                 document.layout.pop(ident, None)
             else:
-                document.layout[ident] = at
+                document.layout[ident] = (float(at[0]), float(at[1]))
         return Move(old), Change(layout=frozenset(self.positions))
 
 
@@ -188,7 +190,10 @@ class SetFields(Edit):
         unknown = sorted(self.fields.keys() - _FIELDS[self.target])
         if unknown:
             raise EditRefused(f'"{unknown[0]}" of a {self.target} cannot be set.')
-        values: dict[str, Any] = dict(self.fields)
+        values: dict[str, Any] = {
+            name: float(value) if name in FLOAT_FIELDS and type(value) is int else value
+            for name, value in self.fields.items()
+        }
         if "state" in values:
             values["state"] = _member(State, values["state"])
         if "kind" in values:

@@ -11,22 +11,11 @@ from typing import Any, TypeVar
 from model.errors import InputError
 from model.files.reading import as_floats, section, shown
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
+from model.topology.validity import FLOAT_FIELDS
 
 Thing = TypeVar("Thing", Device, Link, Container)
 
 _ENUMS: Mapping[type, type[StrEnum]] = {Device: DeviceKind, Link: LinkKind, Container: ContainerKind}
-_FLOATS = frozenset(
-    {
-        "speed",
-        "height_u",
-        "power_w",
-        "weight_kg",
-        "lane_bytes_per_s",
-        "share",
-        "latency_s",
-        "length_m",
-    }
-)
 
 
 def write_table(
@@ -92,7 +81,7 @@ def make_things(
             values = _members(values, _ENUMS[kind], columns, f"{where}: kind")
         elif field.name == "state":
             values = _members(values, State, columns, f"{where}: state")
-        elif field.name in _FLOATS:
+        elif field.name in FLOAT_FIELDS:
             try:
                 values = as_floats(values)
             except InputError:

@@ -8,6 +8,20 @@ from model.topology.types import Container, ContainerKind, Device, DeviceKind, L
 _LARGEST = 2**53  # above it a JSON number no longer holds every integer
 _ID_LENGTH = 200
 
+# Fields that are held as float, so that a whole number reads the same everywhere.
+FLOAT_FIELDS = frozenset(
+    {
+        "speed",
+        "height_u",
+        "power_w",
+        "weight_kg",
+        "lane_bytes_per_s",
+        "share",
+        "latency_s",
+        "length_m",
+    }
+)
+
 
 def _refuse(what: str, ident: object, why: str) -> None:
     raise EditRefused(f'{what} "{str(ident)[:80]}": {why}.')

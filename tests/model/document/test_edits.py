@@ -259,6 +259,14 @@ def test_checksum_sees_every_part_of_the_content() -> None:
     assert len(seen) == len(EDITS) + 1
 
 
+def test_whole_numbers_are_held_as_floats() -> None:
+    whole, real = node_document(), node_document()
+    for document, one in ((whole, 1), (real, 1.0)):
+        SetFields("link", ("node0.nic0--leaf0",), {"length_m": one}).apply(document)
+        Move({"leaf0": (one, one)}).apply(document)
+    assert whole.checksum() == real.checksum()
+
+
 def test_fields_that_do_not_change_stay() -> None:
     document = node_document()
     SetFields("device", ("node0.gpu0",), {"speed": 0.5}).apply(document)
