@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from model.document.document import Document, Position
+from model.document.start import job_for
 from model.errors import EditRefused, InputError
 from model.files.reading import as_floats, check_plain, check_version, read_json, section, shown
 from model.files.tables import plain_table, read_columns, read_table, write_table
@@ -88,7 +89,7 @@ def project_from_json(data: dict[str, Any], path: Path) -> Document:
     if not isinstance(name, str):
         raise InputError(f"{path}: name must be a text, not {shown(name)}.")
     try:
-        job = parse_job(data.get("job", {}))
+        job = job_for(topology) if data.get("job") is None else parse_job(data["job"])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return Document(

@@ -11,10 +11,12 @@ import pytest
 
 from model.document.document import Document
 from model.document.edits import SetFields
+from model.document.start import job_for
 from model.errors import InputError
 from model.files import project
 from model.files.opening import open_any
 from model.files.project import load_project, project_json, save_project
+from model.job.legality import violations
 from tests.model.document.test_edits import node_document
 
 
@@ -64,6 +66,15 @@ def test_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_empty_document(tmp_path: Path) -> None:
     save_project(Document(), tmp_path / "p.json")
     assert load_project(tmp_path / "p.json").same_as(Document())
+
+
+def test_a_project_without_a_job_gets_the_default_one(tmp_path: Path) -> None:
+    data = changed()
+    del data["job"]
+    (tmp_path / "p.json").write_text(json.dumps(data))
+    document = load_project(tmp_path / "p.json")
+    assert document.job == job_for(document.topology)
+    assert violations(document.job, 2) == ()
 
 
 def test_unknown_fields_are_kept(tmp_path: Path) -> None:
