@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.cli.summary import finding_line, job_line, memory_peak
+from model.cli.summary import finding_line, format_seconds, job_line, memory_peak
 from model.document.document import Document
 from model.job.exchange import EXCHANGE_DIMENSIONS
 from model.step.report import Analysis, StepReport
-from model.text import format_bytes, format_percent, format_ratio, format_seconds, three_digits
+from model.text import format_bytes, format_percent, format_ratio, three_digits
 
 _LINKS = 20
 
@@ -71,27 +71,29 @@ def _exchanges(report: StepReport) -> list[str]:
 
 
 def _links(report: StepReport) -> list[str]:
-    """The dearest directed links, then the busiest."""
+    """The dearest directed links, then the busiest; links that show the same figures share a row."""
     fabric = report.fabric
     total = np.sum(list(report.bytes_by_dimension.values()), axis=0)
     order = np.lexsort((-report.peak_utilisation, -report.cost_s))
-    rows = []
-    for directed in order[:_LINKS].tolist():
-        if total[directed] <= 0:
-            continue
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for directed in order[total[order] > 0].tolist():
+        figures = (
+            format_seconds(float(report.cost_s[directed])),
+            format_bytes(float(total[directed])),
+            format_percent(float(report.peak_utilisation[directed])),
+            format_ratio(float(report.oversubscription[directed])),
+        )
+        if figures not in rows and len(rows) == _LINKS:
+            break
         a, b = int(fabric.link_a[directed // 2]), int(fabric.link_b[directed // 2])
         source, target = (a, b) if directed % 2 == 0 else (b, a)
-        rows.append(
-            (
-                f"{fabric.device_ids[source]} → {fabric.device_ids[target]}",
-                format_seconds(float(report.cost_s[directed])),
-                format_bytes(float(total[directed])),
-                format_percent(float(report.peak_utilisation[directed])),
-                format_ratio(float(report.oversubscription[directed])),
-            )
-        )
+        rows.setdefault(figures, []).append(f"{fabric.device_ids[source]} → {fabric.device_ids[target]}")
+    table = [
+        (f"{names[0]} ×{len(names):,}" if len(names) > 1 else names[0], *figures)
+        for figures, names in rows.items()
+    ]
     head = ("Link", "Costs", "Bytes a step", "Peak", "Offered ÷ capacity")
-    return ["## Dearest links", "", *_table(head, rows)]
+    return ["## Dearest links", "", *_table(head, table)]
 
 
 def _memory(report: StepReport) -> list[str]:

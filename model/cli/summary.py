@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from model import text
 from model.document.document import Document
 from model.files.traffic_json import finding_to_json, step_to_json
 from model.files.writing import finite
@@ -16,12 +17,17 @@ from model.text import (
     format_bytes,
     format_percent,
     format_ratio,
-    format_seconds,
     plural,
     three_digits,
 )
 
 _LISTED = 12
+_NOTHING_S = 1e-12
+
+
+def format_seconds(value: float) -> str:
+    """A duration; what rounding left of nothing reads as nothing."""
+    return text.format_seconds(value if abs(value) >= _NOTHING_S else 0.0)
 
 
 def summary(document: Document, analysis: Analysis) -> dict[str, Any]:
