@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.cli.arguments import TextWanted, parse
-from model.errors import InputError, RailsketchError
+from model.errors import RailsketchError
 
 if TYPE_CHECKING:
     import argparse
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def _open_window(path: str | None) -> int:
-    screens = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
-    if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in screens):
-        raise InputError("There is no display to open the window on; railsketch run works without one.")
+    from model.cli.display import require_display
+
+    require_display(os.environ)
     from gui.app import run_window
 
     return run_window(path)
