@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
@@ -44,6 +44,7 @@ class SegmentedControl(QFrame):
             if index < len(tips):
                 button.setToolTip(tips[index])
             button.clicked.connect(lambda _checked, chosen=value: self.chosen.emit(chosen))
+            button.installEventFilter(self)
             self._group.addButton(button)
             self._buttons[value] = button
             row.addWidget(button)
@@ -66,11 +67,16 @@ class SegmentedControl(QFrame):
         """The button of a value."""
         return self._buttons[value]
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
-        if step is None:
-            super().keyPressEvent(event)
-            return
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # A button of a group takes the arrow keys for itself, but goes only to buttons that Tab reaches.
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+            if step is not None:
+                self._step(step)
+                return True
+        return False
+
+    def _step(self, step: int) -> None:
         values = [value for value, button in self._buttons.items() if button.isEnabled()]
         if self.value in values:
             value = values[(values.index(self.value) + step) % len(values)]

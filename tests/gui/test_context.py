@@ -1,11 +1,11 @@
-"""The shared state: signals only on change, selections without ghosts, stale while an edit is newer; the clock."""
+"""The shared state: signals only on change, selections without ghosts, stale figures, and the clock."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication
 
 from gui.context import AppContext
@@ -13,10 +13,27 @@ from gui.playback import Playback
 from model.document.document import Document
 from model.document.edits import Assign, Move, RemoveParts
 from model.step.report import Analysis
+from tests.gui.conftest import small_document
 
 
 def analysis(revision: int) -> Analysis:
     return Analysis(revision, None, (), False)
+
+
+class FakeEngine(QObject):
+    """Writes down what it is told."""
+
+    analysed = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[tuple[str, object, int]] = []
+
+    def load(self, document: object, revision: int) -> None:
+        self.heard.append(("load", document, revision))
+
+    def send(self, edit: object, revision: int) -> None:
+        self.heard.append(("edit", edit, revision))
 
 
 def test_setters_speak_only_when_something_changed(context: AppContext) -> None:
@@ -76,11 +93,18 @@ def test_another_document_forgets_the_old_analysis(drawing: AppContext) -> None:
 
 
 def test_attached_engine_feeds_the_context(context: AppContext) -> None:
-    slots: list[Any] = []
-    engine = SimpleNamespace(analysed=SimpleNamespace(connect=slots.append))
+    engine = FakeEngine()
+    context.document.set_document(small_document())
     context.attach_engine(cast(Any, engine))
-    slots[0](analysis(7))
-    assert context.analysis is not None and context.analysis.revision == 7
+    edit = Assign("tp", 1, ("node.gpu0",))
+    context.document.push(edit, "paint")
+    context.document.undo_stack.undo()
+    context.document.set_document(Document())
+    assert [kind for kind, _, _ in engine.heard] == ["load", "edit", "edit", "load"]
+    assert engine.heard[1][1] == edit
+    assert [revision for _, _, revision in engine.heard] == [1, 2, 3, 4]
+    engine.analysed.emit(analysis(4))
+    assert context.analysis is not None and context.analysis.revision == 4
 
 
 @pytest.fixture

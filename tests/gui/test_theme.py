@@ -1,4 +1,4 @@
-"""Themes: all tokens in both, contrast as promised, four weights of one variable font, icons of every kind."""
+"""Themes: all tokens in both, contrast as promised, four weights of one variable font, all icons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gui.context import AppContext
 from gui.theme import Theme, ThemeManager, mix, theme_named
 from model.topology.types import ContainerKind, DeviceKind
 
-# Contrast ratios by WCAG 2.2 (relative luminance), of a token on another; the figures of the look's colour table.
+# Contrast ratios by WCAG 2.2 (relative luminance) of a token on another, as the look's colour table has them.
 CONTRAST = [
     ("light", "text", "panel", 16.4), ("light", "text", "canvas", 15.9),
     ("light", "text-2", "panel", 7.9), ("light", "text-2", "canvas", 7.6),

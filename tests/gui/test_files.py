@@ -1,0 +1,259 @@
+"""Files of the window: open, save, recent, new, exports; what cannot be read or written changes nothing."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from gui.context import AppContext
+from gui.file_commands import FileCommands
+from gui.panels.start import StartPage, when_text
+from gui.recent import forget, recent_files, remember
+from model.analysis import analyse
+from model.document.edits import Move
+from model.files.project import load_project
+
+Button = QMessageBox.StandardButton
+
+
+@pytest.fixture
+def files(drawing: AppContext, qtbot: Any) -> FileCommands:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    made = FileCommands(drawing, owner)
+    made._owner_of_the_test = owner  # type: ignore[attr-defined]
+    return made
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What message boxes say; they answer "cancel"."""
+    said: list[str] = []
+
+    def run(box: QMessageBox) -> Button:
+        said.append(f"{box.text()} {box.informativeText()}")
+        return Button.Cancel
+
+    monkeypatch.setattr(QMessageBox, "exec", run)
+    return said
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, button: Button) -> None:
+    monkeypatch.setattr(QMessageBox, "exec", lambda _box: button)
+
+
+def choose(monkeypatch: pytest.MonkeyPatch, path: Path | str) -> None:
+    for name in ("getOpenFileName", "getSaveFileName"):
+        monkeypatch.setattr(QFileDialog, name, lambda *_args, **_named: (str(path), ""))
+
+
+def edit(context: AppContext) -> None:
+    context.document.push(Move({"leaf0": (99.0, 0.0)}), "move")
+
+
+def test_save_as_then_open_gives_an_equal_document(
+    files: FileCommands, drawing: AppContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    edit(drawing)
+    saved = copy.deepcopy(drawing.document.document)
+    choose(monkeypatch, tmp_path / "pod")
+    assert files.save()
+    assert drawing.document.path == tmp_path / "pod.json" and not drawing.document.unsaved
+    files.new()
+    assert not drawing.document.document.topology.devices()
+    choose(monkeypatch, tmp_path / "pod.json")
+    files.open()
+    assert drawing.document.document.same_as(saved)
+    assert recent_files() == (tmp_path / "pod.json",)
+
+
+def test_save_goes_to_the_known_file(files: FileCommands, drawing: AppContext, tmp_path: Path) -> None:
+    drawing.document.save(tmp_path / "pod.json")
+    edit(drawing)
+    assert files.save()
+    assert load_project(tmp_path / "pod.json").layout["leaf0"] == (99.0, 0.0)
+
+
+def test_cancelled_dialogs_do_nothing(
+    files: FileCommands, drawing: AppContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose(monkeypatch, "")
+    before = drawing.document.document
+    files.open()
+    assert not files.save_as() and drawing.document.document is before
+
+
+BROKEN: dict[str, bytes] = {
+    "half written": b'{"format": "railsketch.project", "version": 1, "topology": {"dev',
+    "not JSON": b"\x00\x01\x02 not a project",
+    "empty": b"",
+    "foreign": b'{"nodes": "what", "edges": 3}',
+    "newer": b'{"format": "railsketch.project", "version": 999}',
+    "wrong types": b'{"format": "railsketch.project", "version": 1, "topology": []}',
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_file_is_said_and_the_drawing_stays(
+    files: FileCommands, drawing: AppContext, messages: list[str], tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "broken.json"
+    path.write_bytes(BROKEN[name])
+    before = copy.deepcopy(drawing.document.document)
+    assert not files.open_path(path)
+    assert len(messages) == 1 and "cannot be opened" in messages[0] and "broken.json" in messages[0]
+    assert "Traceback" not in messages[0]
+    assert drawing.document.document.same_as(before) and drawing.document.path is None
+    assert path.read_bytes() == BROKEN[name]
+    assert recent_files() == ()
+
+
+def test_missing_file_leaves_the_recent_list(
+    files: FileCommands, messages: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "gone.json"
+    path.write_text("{}")
+    remember(path)
+    path.unlink()
+    assert not files.open_path(path)
+    assert "gone.json" in messages[0] and recent_files() == ()
+
+
+@pytest.mark.parametrize(
+    ("button", "goes", "saved"),
+    [(Button.Cancel, False, False), (Button.Discard, True, False), (Button.Save, True, True)],
+)
+def test_unsaved_changes_are_asked_about(
+    files: FileCommands,
+    drawing: AppContext,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    button: Button,
+    goes: bool,
+    saved: bool,
+) -> None:
+    path = tmp_path / "pod.json"
+    drawing.document.save(path)
+    edit(drawing)
+    answer(monkeypatch, button)
+    files.new()
+    assert (not drawing.document.document.topology.devices()) is goes
+    assert (load_project(path).layout["leaf0"] == (99.0, 0.0)) is saved
+
+
+def test_saved_drawing_is_left_without_a_question(
+    files: FileCommands, drawing: AppContext, messages: list[str]
+) -> None:
+    files.new()
+    assert messages == [] and not drawing.document.document.topology.devices()
+
+
+def test_save_that_fails_is_said_and_keeps_the_changes(
+    files: FileCommands,
+    drawing: AppContext,
+    monkeypatch: pytest.MonkeyPatch,
+    messages: list[str],
+    tmp_path: Path,
+) -> None:
+    edit(drawing)
+    choose(monkeypatch, tmp_path / "no such folder" / "pod.json")
+    assert not files.save_as()
+    assert "cannot be saved" in messages[0]
+    assert drawing.document.unsaved and drawing.document.path is None
+
+
+def test_exports(
+    files: FileCommands, drawing: AppContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    drawing.set_analysis(analyse(drawing.document.document))
+    drawing._set_stale(False)
+    choose(monkeypatch, tmp_path / "t")
+    files.export_topology()
+    topology = json.loads((tmp_path / "t.json").read_text())
+    assert {node["id"] for node in topology["nodes"]} >= {"leaf0", "node.gpu0"}
+    choose(monkeypatch, tmp_path / "x.json")
+    files.export_traffic()
+    assert "links" in json.loads((tmp_path / "x.json").read_text())
+    choose(monkeypatch, tmp_path / "p.png")
+    files.export_picture()
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert drawing.document.path is None
+
+
+EXPORTS: dict[str, Callable[[FileCommands], None]] = {
+    "topology": FileCommands.export_topology,
+    "picture": FileCommands.export_picture,
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_export_that_fails_is_said(
+    files: FileCommands,
+    monkeypatch: pytest.MonkeyPatch,
+    messages: list[str],
+    tmp_path: Path,
+    name: str,
+) -> None:
+    choose(monkeypatch, tmp_path / "no such folder" / "file")
+    EXPORTS[name](files)
+    assert len(messages) == 1 and "cannot be written" in messages[0]
+
+
+def test_traffic_without_a_step_is_refused_in_words(
+    files: FileCommands, drawing: AppContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    drawing.said.connect(said.append)
+    choose(monkeypatch, tmp_path / "x.json")
+    files.export_traffic()
+    assert said == ["There is no step to export yet."] and not (tmp_path / "x.json").exists()
+
+
+def test_recent_keeps_order_and_forgets(tmp_path: Path, context: AppContext) -> None:
+    paths = [tmp_path / f"{number}.json" for number in range(12)]
+    for path in paths:
+        path.write_text("{}")
+        remember(path)
+    remember(paths[5])
+    assert recent_files()[:2] == (paths[5], paths[11]) and len(recent_files()) == 10
+    forget(paths[5])
+    assert paths[5] not in recent_files()
+    forget()
+    assert recent_files() == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        (datetime(2026, 11, 30, 9, 12), "today 09:12"),
+        (datetime(2026, 11, 29, 23, 0), "yesterday"),
+        (datetime(2026, 11, 3), "3 Nov"),
+        (datetime(2025, 3, 3), "3 Mar 2025"),
+    ],
+)
+def test_when_a_file_changed(changed: datetime, text: str) -> None:
+    assert when_text(changed, date(2026, 11, 30)) == text
+
+
+def test_start_page_lists_recent_files(context: AppContext, qtbot: Any, tmp_path: Path) -> None:
+    path = tmp_path / "pod.json"
+    path.write_text("{}")
+    remember(path)
+    page = StartPage(context)
+    qtbot.addWidget(page)
+    page.show()
+    seen: list[Path] = []
+    page.recent_requested.connect(seen.append)
+    row = page._recent.itemAt(0).widget()
+    assert row.accessibleName() == "Open pod.json"
+    row.click()
+    assert seen == [path]
+    page.clear_button.click()
+    assert page._recent.count() == 0 and page._no_recent.isVisible()
