@@ -188,7 +188,6 @@ class JobPanel(Panel):
         self.more = MoreFields()
         self.more.committed.connect(self._commit)
         self.more.hide()
-        self.verdict_icon = QLabel()
         self.verdict = label("", 11, 600, wrap=True)
         self.as_of = label("", 11, 500, "3", wrap=True)
         self.header.add(self.fold)
@@ -274,7 +273,8 @@ class JobPanel(Panel):
             self.sizes[row.name].setVisible(world > 0)
         self.more.show_job(job, world, view.broken)
         self.verdict.setText(view.verdict.text)
-        set_style(self.verdict, soft=view.verdict.mark if view.verdict.mark != "off" else "")
+        off = view.verdict.mark == "off"
+        set_style(self.verdict, soft="" if off else view.verdict.mark, tone="2" if off else "")
         self._show_as_of()
         self._highlight()
 

@@ -117,8 +117,9 @@ def _row(
         if choice.legal and isinstance(choice.value, int)
     )
     editable = name != "dp" and not (value == 1 and (only_one or no_experts))
-    if path in broken:
-        return SizeRow(name, value, "error", _capital(broken[path]), legal, editable)
+    reason = broken.get(path) or (broken.get("world") if name == "dp" else None)
+    if reason:
+        return SizeRow(name, value, "error", _capital(reason), legal, editable)
     if value > 1 and only_one:
         return SizeRow(name, value, "error", f"not built yet: {effect}", legal, True)
     if only_one:

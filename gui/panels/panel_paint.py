@@ -30,10 +30,11 @@ def draw_text(
     font: QFont,
     color: QColor,
     align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+    elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
 ) -> float:
     """One line of text, cut with an ellipsis where it does not fit; gives the width that it took."""
     metrics = QFontMetrics(font)
-    cut = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(rect.width()))
+    cut = metrics.elidedText(text, elide, int(rect.width()))
     painter.setFont(font)
     painter.setPen(color)
     painter.drawText(rect, int(align | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine), cut)

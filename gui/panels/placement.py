@@ -147,7 +147,7 @@ class PlacementPanel(Panel):
         self.erase.clicked.connect(
             lambda checked: self._take_brush(None) if checked else self.context.set_tool("select")
         )
-        self.summary = ElidedLabel("", 11, 400, "3")
+        self.summary = ElidedLabel("", 10, 400, "3")
         self.acts = QWidget()
         line = QHBoxLayout(self.acts)
         line.setContentsMargins(0, 0, 0, 0)

@@ -33,6 +33,7 @@ from model.text import plural
 Index = QModelIndex | QPersistentModelIndex
 TILE_HEIGHT, GAP, NARROWEST_TILE = 40, 6, 72
 MOST_ROWS = 3
+_MIDDLE = Qt.TextElideMode.ElideMiddle
 
 
 class BrushModel(QAbstractListModel):
@@ -101,7 +102,7 @@ class BrushDelegate(QStyledItemDelegate):
         name = QRectF(chip.right() + 5, tile.top() + 2, tile.right() - chip.right() - 8, 17)
         draw_text(painter, name, brush.name, theme.font(11, 600), theme.color("text"))
         holds = QRectF(tile.left() + 6, tile.top() + 18, tile.width() - 10, 15)
-        draw_text(painter, holds, brush.holds, theme.font(10), theme.color("text-2"))
+        draw_text(painter, holds, brush.holds, theme.font(10), theme.color("text-2"), elide=_MIDDLE)
         painter.restore()
 
 

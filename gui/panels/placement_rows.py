@@ -18,6 +18,7 @@ from model.text import plural
 from model.topology.types import DeviceKind, State
 
 NAMES: dict[Dimension, str] = {"tp": "TP", "cp": "CP", "ep": "EP", "pp": "Stage", "dp": "Replica"}
+MOST_COMPARED = 64
 WORDS: dict[Dimension, str] = {
     "tp": "TP group",
     "cp": "CP group",
@@ -94,7 +95,7 @@ class BrushTable:
         if number < len(self._layers):
             holds = self._layers[number]
         else:
-            holds = self._home(members) or (plural(len(members), "GPU") if members else "no GPU")
+            holds = self._home(members)
         return Brush(number, name, holds, len(members))
 
     def members(self, number: int) -> tuple[str, ...]:
@@ -106,18 +107,20 @@ class BrushTable:
 
     @property
     def summary(self) -> str:
-        """ "8 GPUs a stage"."""
+        """ "8 GPUs each"."""
         sizes = {len(members) for members in self._members}
         if not sizes:
             return plural(self._count, WORDS[self.dimension])
         if len(sizes) == 1:
-            return f"{plural(sizes.pop(), 'GPU')} a {WORDS[self.dimension].split()[-1]}"
-        return f"{min(sizes)}–{max(sizes)} GPUs a {WORDS[self.dimension].split()[-1]}"
+            return f"{plural(sizes.pop(), 'GPU')} each"
+        return f"{min(sizes)}–{max(sizes)} GPUs each"
 
     def _home(self, members: tuple[str, ...]) -> str:
-        """The one container in whose name all members start: "node00"."""
-        homes = {member.rpartition(".")[0] for member in members[:64]}
-        return homes.pop() if len(homes) == 1 else ""
+        """The GPU, the one container in whose name all members start ("node00"), or how many they are."""
+        if len(members) <= 1:
+            return members[0] if members else "no GPU"
+        homes = {member.rpartition(".")[0] for member in members[:MOST_COMPARED]}
+        return homes.pop() if len(homes) == 1 and "" not in homes else plural(len(members), "GPU")
 
 
 def layer_count(job: JobSpec) -> int:

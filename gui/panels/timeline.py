@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -99,6 +99,7 @@ class TimelinePanel(Panel):
         self.more.setAccessibleName("More stages")
         self._build()
         self.lanes.scrubbed.connect(self._scrub)
+        self.lanes.resized.connect(self._lay_out_scroll)
         for view in (self.lanes, self.overview):
             view.window_changed.connect(self.set_window)
         self.more.valueChanged.connect(self.lanes.set_first)
@@ -213,10 +214,6 @@ class TimelinePanel(Panel):
         """The window of the lanes."""
         until_s = self.report.totals.time_s if self.report is not None else 0.0
         return self._window[0] * until_s, self._window[1] * until_s
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._lay_out_scroll()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         playback = self.context.playback

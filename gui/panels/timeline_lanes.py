@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QPolygonF,
+    QResizeEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -45,39 +47,56 @@ _HATCH = {Piece.EXPOSED: "exposed-hatch", Piece.BUBBLE: "bubble-hatch"}
 _LABEL_ON = {Piece.FORWARD: "text", Piece.BACKWARD: "accent-on"}
 
 
-PieceColours = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+@dataclass(frozen=True, slots=True)
+class LanePalette:
+    """What pieces look like on lanes of one size, worked out once for all of them.
+
+    `fill` and `lines` (pieces,): fill and hatch colour as 0xAARRGGBB; `hatches` maps the pieces with a hatch
+    to where its stripes are, (height, width). `gap` is the colour between neighbouring blocks.
+    """
+
+    fill: NDArray[np.uint32]
+    lines: NDArray[np.uint32]
+    hatches: Mapping[Piece, NDArray[np.bool_]]
+    gap: int
 
 
-def piece_colours(theme: Theme) -> PieceColours:
-    """Fill and hatch colour of each piece as 0xAARRGGBB; where a piece has no hatch both are equal."""
-    fill = [theme.color(_COLOUR[piece]).rgba() for piece in Piece]
-    lines = [theme.color(_HATCH.get(piece, _COLOUR[piece])).rgba() for piece in Piece]
-    return np.array(fill, dtype=np.uint32), np.array(lines, dtype=np.uint32)
-
-
-def lane_image(
-    columns: LaneColumns, height: int, colours: PieceColours, gap: int, ratio: float
-) -> NDArray[np.uint32]:
-    """The pixels (height, width) of a lane; `gap` is the colour between neighbouring blocks."""
-    fill, lines = colours
-    width = len(columns.piece)
-    shown = np.broadcast_to(columns.piece, (height, width))
-    if columns.lumped.any():
-        shown = shown.copy()
-        ends = np.cumsum(columns.shares[columns.lumped], axis=1)
-        middles = (np.arange(height) + 0.5) / height
-        stacked = (middles[:, None, None] >= ends[None, :, :-1]).sum(axis=2)
-        shown[:, columns.lumped] = stacked.astype(np.uint8)
+def lane_palette(theme: Theme, width: int, height: int, ratio: float) -> LanePalette:
+    """The palette for lanes of `width` × `height` device pixels, of which `ratio` make a pixel."""
     across = np.arange(width)[None, :] + np.arange(height)[:, None]
-    period = np.where(columns.piece == Piece.BUBBLE, round(8 * ratio), round(4 * ratio))
-    thick = np.where(columns.piece == Piece.BUBBLE, max(1, round(ratio)), max(1, round(1.6 * ratio)))
-    pixels = np.where((across % period) < thick, lines[shown], fill[shown])
-    edges = columns.first & ~columns.lumped
-    edges[0] = False
-    narrow = np.diff(np.flatnonzero(np.append(edges, True)), prepend=0)
-    starts = np.flatnonzero(edges)
-    pixels[:, starts[narrow[: len(starts)] > 4] if len(starts) else starts] = gap
-    return np.ascontiguousarray(pixels, dtype=np.uint32)
+    return LanePalette(
+        fill=np.array([theme.color(_COLOUR[piece]).rgba() for piece in Piece], dtype=np.uint32),
+        lines=np.array(
+            [theme.color(_HATCH.get(piece, _COLOUR[piece])).rgba() for piece in Piece], dtype=np.uint32
+        ),
+        hatches={
+            Piece.EXPOSED: across % round(4 * ratio) < max(1, round(1.6 * ratio)),
+            Piece.BUBBLE: across % round(8 * ratio) < max(1, round(ratio)),
+        },
+        gap=theme.color("panel").rgba(),
+    )
+
+
+def lane_image(columns: LaneColumns, height: int, palette: LanePalette) -> NDArray[np.uint32]:
+    """The pixels (height, width) of a lane; a column of lumped pieces is split by their shares."""
+    pixels = np.tile(palette.fill[columns.piece], (height, 1))
+    lumped = np.flatnonzero(columns.lumped)
+    ends = np.cumsum(columns.shares[lumped], axis=1)
+    middles = (np.arange(height) + 0.5) / height
+    stacked = (middles[:, None, None] >= ends[None, :, :-1]).sum(axis=2)
+    pixels[:, lumped] = palette.fill[stacked]
+    for piece, stripes in palette.hatches.items():
+        whole = np.flatnonzero((columns.piece == piece) & ~columns.lumped)
+        part = pixels[:, whole]
+        part[stripes[:height, whole]] = palette.lines[piece]
+        pixels[:, whole] = part
+        part = pixels[:, lumped]
+        part[stripes[:height, lumped] & (stacked == piece)] = palette.lines[piece]
+        pixels[:, lumped] = part
+    starts = np.flatnonzero(columns.first & ~columns.lumped)
+    widths = np.diff(starts, append=len(columns.piece))
+    pixels[:, starts[(widths > 4) & (starts > 0)]] = palette.gap
+    return pixels
 
 
 class TimelineLanes(QWidget):
@@ -85,6 +104,7 @@ class TimelineLanes(QWidget):
 
     scrubbed = Signal(float)
     window_changed = Signal(float, float)
+    resized = Signal()
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -146,6 +166,11 @@ class TimelineLanes(QWidget):
         self._first = min(max(0, lane), max(0, len(self._lanes) - self.fitting))
         self.changed()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._first = min(self._first, max(0, len(self._lanes) - self.fitting))
+        self.resized.emit()
+
     # --- painting ------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -169,13 +194,14 @@ class TimelineLanes(QWidget):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             self._axis(painter, theme)
             width = max(1, round(self._track_width * ratio))
-            colours, gap = piece_colours(theme), theme.color("panel").rgba()
             height = self.lane_height
+            tall = max(1, round(height * ratio))
+            palette = lane_palette(theme, width, tall, ratio)
             shown = self._lanes[self._first : self._first + self.fitting]
             for row, lane in enumerate(shown):
                 top = AXIS_HEIGHT + row * (height + LANE_GAP)
                 columns = lane_columns(lane, self._start_s, self._end_s, width)
-                pixels = lane_image(columns, max(1, round(height * ratio)), colours, gap, ratio)
+                pixels = lane_image(columns, tall, palette)
                 strip = QImage(pixels.data, width, pixels.shape[0], width * 4, QImage.Format.Format_ARGB32)
                 painter.drawImage(QRectF(NAME_WIDTH, top, self._track_width, height), strip)
                 self._name(painter, theme, lane, top, height)
@@ -191,7 +217,7 @@ class TimelineLanes(QWidget):
         draw_text(painter, rect, text, theme.font(11), theme.color("text-2"))
 
     def _labels(self, painter: QPainter, theme: Theme, lanes: Sequence[LaneArrays], height: int) -> None:
-        """The microbatch numbers, in as many blocks as text can be drawn in time, the widest first."""
+        """The microbatch numbers, of every second or third microbatch where there are too many."""
         found: list[tuple[float, int, float, int, int]] = []
         for row, lane in enumerate(lanes):
             left = np.maximum(self._xs(lane.label_start), NAME_WIDTH)
@@ -200,8 +226,8 @@ class TimelineLanes(QWidget):
                 (float(right[k] - left[k]), row, float(left[k]), int(lane.label[k]), int(lane.label_piece[k]))
                 for k in np.flatnonzero(right - left >= NARROWEST_LABEL).tolist()
             )
-        if len(found) > MOST_LABELS:
-            found = sorted(found, reverse=True)[:MOST_LABELS]
+        every = -(-len(found) // MOST_LABELS)
+        found = [one for one in found if one[3] % every == 0] if every > 1 else found
         painter.setFont(theme.font(11 if height >= 18 else 10, 600))
         for width, row, start, number, piece in found:
             painter.setPen(theme.color(_LABEL_ON.get(Piece(piece), "text")))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui.context import AppContext
 from gui.panels.panel_paint import draw_text
-from gui.panels.timeline_lanes import NAME_WIDTH, lane_image, piece_colours
+from gui.panels.timeline_lanes import NAME_WIDTH, lane_image, lane_palette
 from gui.panels.timeline_rows import LaneArrays, lane_columns
 from gui.theme import Theme
 
@@ -86,7 +86,7 @@ class TimelineOverview(QWidget):
         image.fill(theme.color("panel"))
         if not self._lanes:
             return image
-        colours, gap = piece_colours(theme), theme.color("panel").rgba()
+        palette = lane_palette(theme, width, height, ratio)
         # At most as many lanes as have two pixels; of more, evenly spread ones stand for all.
         shown = self._lanes[:: -(-len(self._lanes) // max(1, height // 2))]
         each = height / len(shown)
@@ -94,7 +94,7 @@ class TimelineOverview(QWidget):
             for row, lane in enumerate(shown):
                 columns = lane_columns(lane, 0.0, self._until_s, width)
                 top, bottom = round(row * each), round((row + 1) * each) - (1 if each >= 4 else 0)
-                pixels = lane_image(columns, max(1, bottom - top), colours, gap, ratio)
+                pixels = lane_image(columns, max(1, bottom - top), palette)
                 strip = QImage(pixels.data, width, pixels.shape[0], width * 4, QImage.Format.Format_ARGB32)
                 painter.drawImage(0, top, strip)
         return image

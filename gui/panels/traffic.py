@@ -108,7 +108,7 @@ class TrafficPanel(Panel):
         self._plot_column.setContentsMargins(0, 4, 0, 2)
         self._plot_column.setSpacing(2)
         line = QHBoxLayout()
-        self.plot_title = label("Utilisation", 11, 600, "2")
+        self.plot_title = label("Utilisation, %", 11, 600, "2")
         self.span = SegmentedControl([("step", "Step"), ("near", "Near")], "Show of the step",
                                      tips=["The whole step", "Around the playhead"])  # fmt: skip
         self.span.chosen.connect(lambda _value: self._show_window())

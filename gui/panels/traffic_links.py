@@ -181,7 +181,7 @@ class LinkDelegate(QStyledItemDelegate):
         bar = QRectF(top.left(), top.center().y() - 4, top.width(), 8)
         draw_load_bar(painter, bar, load, theme, scale)
         token = "over" if load.oversubscribed else "text-3"
-        font = theme.font(11, 600 if load.oversubscribed else 400)
+        font = theme.font(10, 600 if load.oversubscribed else 400)
         text = load.text(now=self._context.link_mode == "now")
         draw_text(painter, bottom, text, font, theme.color("text-3" if self._view.faint else token))
 

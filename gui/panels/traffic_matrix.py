@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QRunnable, QSize, Qt, QThreadPool, Signal
-from PySide6.QtGui import QHelpEvent, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QHelpEvent, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from gui.context import AppContext
@@ -17,7 +17,6 @@ from model.text import format_bytes, format_percent
 
 NARROWEST, WIDEST = 96, 150
 LABELS = 46
-SIDE_WIDTH = 128
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight
@@ -47,7 +46,6 @@ class HeatMap(QWidget):
         super().__init__(parent)
         self._context = context
         self.view: MatrixView | None = None
-        self._side = NARROWEST
         self._levels: NDArray[np.uint8] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Bytes a step from GPU to GPU")
@@ -58,15 +56,8 @@ class HeatMap(QWidget):
         self._levels = heat_levels(view.matrix) if view is not None else None
         self.update()
 
-    def set_side(self, side: int) -> None:
-        """Pixels of the square."""
-        if side != self._side:
-            self._side = side
-            self.updateGeometry()
-            self.update()
-
     def sizeHint(self) -> QSize:
-        return QSize(LABELS + self._side + 2, self._side + 2)
+        return QSize(LABELS + WIDEST + 2, WIDEST + 2)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(LABELS + NARROWEST + 2, NARROWEST + 2)
@@ -110,16 +101,23 @@ class HeatMap(QWidget):
 
     @property
     def _area(self) -> QRectF:
-        return QRectF(LABELS, 0.5, self._side, self._side)
+        side = min(WIDEST, self.width() - LABELS - 2)
+        return QRectF(LABELS, 0.5, side, side)
 
     def _hover(self, at: QPointF) -> str:
         if self.view is None or not self._area.contains(at):
             return ""
-        side = len(self.view.labels)
-        column = min(side - 1, int((at.x() - self._area.left()) / self._side * side))
-        row = min(side - 1, int((at.y() - self._area.top()) / self._side * side))
-        amount = float(self.view.matrix[row, column])
-        return f"{self.view.labels[row]} → {self.view.labels[column]}: {format_bytes(amount)} a step"
+        area, rows = self._area, len(self.view.labels)
+        column = min(rows - 1, int((at.x() - area.left()) / area.width() * rows))
+        row = min(rows - 1, int((at.y() - area.top()) / area.height() * rows))
+        return self.cell_text(row, column)
+
+    def cell_text(self, row: int, column: int) -> str:
+        """Who sends how much to whom."""
+        if self.view is None:
+            return ""
+        amount = format_bytes(float(self.view.matrix[row, column]))
+        return f"{self.view.labels[row]} → {self.view.labels[column]}: {amount} a step"
 
 
 class HeatScale(QWidget):
@@ -204,10 +202,6 @@ class MatrixCard(QWidget):
         work.signals.done.connect(self._show, Qt.ConnectionType.QueuedConnection)
         self._pending.append(work)
         QThreadPool.globalInstance().start(work)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.map.set_side(min(WIDEST, max(NARROWEST, event.size().width() - LABELS - SIDE_WIDTH - 12)))
 
     def show_faint(self, faint: bool) -> None:
         """Figures in text 3 while they are of an older state."""

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from gui.context import AppContext
 from gui.panels.timeline_rows import axis_ticks
 from gui.panels.traffic_links_rows import direction_name
-from gui.panels.traffic_plot_rows import Curve, link_curve
+from gui.panels.traffic_plot_rows import Curve, FloatArray, link_curve
 from gui.widgets.elided import ElidedLabel
 from model.step.report import StepReport
 
@@ -60,6 +60,11 @@ class UtilisationPlot(QWidget):
     def curves(self) -> tuple[tuple[str, Curve], ...]:
         """Names and curves shown."""
         return tuple(self._curves)
+
+    @property
+    def window_s(self) -> tuple[float, float]:
+        """The stretch of time shown."""
+        return self._window
 
     def show_links(self, report: StepReport | None, directed: tuple[int, ...]) -> None:
         """Draw the curves of directed links of a report."""
@@ -108,14 +113,16 @@ class UtilisationPlot(QWidget):
             fill.setAlpha(90)
             pen = QPen(color, 1)
             pen.setCosmetic(True)
-            self._add(curve.edges_s, curve.percent, pen, fill, 0.0)
+            self._add(curve, curve.percent, pen, fill, 0.0)
             if curve.oversubscribed:
                 hatched = QBrush(theme.color("over"), Qt.BrushStyle.BDiagPattern)
-                self._add(curve.edges_s, curve.offered_percent, pen, hatched, 100.0)
+                self._add(curve, curve.offered_percent, None, hatched, 100.0)
         self._range()
 
-    def _add(self, edges: object, values: object, pen: QPen, fill: object, level: float) -> None:
-        item = pg.PlotCurveItem(edges, values, stepMode="center", pen=pen, brush=fill, fillLevel=level)
+    def _add(self, curve: Curve, values: FloatArray, pen: QPen | None, fill: object, level: float) -> None:
+        item = pg.PlotCurveItem(
+            curve.edges_s, values, stepMode="center", pen=pen, brush=fill, fillLevel=level
+        )
         self._plot.addItem(item)
         self._items.append(item)
 
