@@ -12,9 +12,9 @@ def check(situation: Situation) -> Iterator[Finding]:
     """One finding per conflict of the placement."""
     if situation.placement is None:
         return
-    for conflict in situation.placement.conflicts:
+    for number, conflict in enumerate(situation.placement.conflicts):
         yield Finding(
-            id=f"placement.{conflict.title.lower().replace(' ', '-')}",
+            id=f"placement.{number}.{conflict.title.lower().replace(' ', '-')}",
             severity=Severity.ERROR,
             title=conflict.title,
             detail=conflict.detail,
