@@ -52,6 +52,20 @@ class Window(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Dedup:
+    """What the algorithm "deduplicated" has to know of the tokens (traffic_model §3.4).
+
+    Each token has `copies_per_token` (top-k) copies for as many of `experts` routed experts, and goes to at
+    most `node_limit` nodes (None = no limit). `combine`: the way back, every edge turned around.
+    """
+
+    experts: int
+    copies_per_token: int
+    node_limit: int | None = None
+    combine: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """One collective of one kind with all groups that run it with the same bytes and count.
 
@@ -61,6 +75,10 @@ class Exchange:
     buffer). `count_per_step` counts the operations of one group in one step. `group_key` names the entry of
     `Placement.groups` whose members take part. `time_factor` (≥ 1) stretches time, not bytes (expert
     imbalance).
+
+    `read` and `write`: each row of `groups` is one GPU and `storage` names the storage device that it reads
+    from or writes to, one id a row; S is what that GPU moves. `broadcast`: the first member of a row sends.
+    `dedup` comes with the algorithm "deduplicated" of an all-to-all; S then still counts every copy.
     """
 
     id: str
@@ -76,6 +94,8 @@ class Exchange:
     when: When
     window: Window = Window.NONE
     time_factor: float = 1.0
+    storage: tuple[str, ...] = ()
+    dedup: Dedup | None = None
 
     @property
     def blocking(self) -> bool:
