@@ -13,6 +13,7 @@ from model.job.choices import legal_values
 from model.job.exchange import Exchange
 from model.step.report import Finding, Severity, StepReport
 from model.text import format_bytes, format_rate, plural
+from model.topology.types import SCALE_UP_LINKS, LinkKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,8 @@ def check(situation: Situation) -> Iterator[Finding]:
             id=f"domains.{key}",
             severity=Severity.ERROR,
             title=short(
-                f"{name} {size} spans {plural(spread.most, 'scale-up domain')}",
-                f"{name} {size} leaves its scale-up domain",
+                f"{name} {size} spans {plural(spread.most, _domain_name(situation))}",
+                f"{name} {size} leaves its domain",
             ),
             detail=_detail(situation, report, spread, exchanges, name),
             devices=tuple(placement.gpus[index] for index in spread.gpus.tolist()),
@@ -63,6 +64,15 @@ def _domains(situation: Situation) -> NDArray[np.int64]:
     devices = np.array([fabric.device_index[gpu] for gpu in placement.gpus], dtype=np.int64)
     domain = fabric.domain[devices].astype(np.int64)
     return np.where(domain >= 0, domain, -1 - devices)
+
+
+def _domain_name(situation: Situation) -> str:
+    """What such a domain is called in this drawing."""
+    kinds = {
+        tuple(LinkKind)[number] for number in np.unique(situation.fabric.link_kind).tolist()
+    } & SCALE_UP_LINKS
+    names = {LinkKind.NVLINK: "NVLink domain", LinkKind.XGMI: "xGMI domain"}
+    return names[kinds.pop()] if len(kinds) == 1 else "scale-up domain"
 
 
 def _spread(groups: Sequence[NDArray[np.int32]], domain: NDArray[np.int64]) -> _Spread | None:

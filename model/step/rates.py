@@ -38,7 +38,7 @@ class RateTable(Protocol):
 class LinkRates:
     """The rates (bytes/s) of every directed link in every state: row s is `weights[s] @ loads`.
 
-    `weights` (states, instances) in 1/s, `loads` (instances, 2·links) in bytes per step.
+    `weights` (states, instances) in 1/s, `loads` (instances, 2·links) in bytes per step, with sorted indices.
     """
 
     weights: csr_array
@@ -58,8 +58,9 @@ class LinkRates:
         """
         if isinstance(key, tuple):
             states, link = key
-            values = self.of_link(int(link))[states]
-            return float(values) if np.ndim(values) == 0 else values
+            if np.ndim(states) == 0 and not isinstance(states, slice):
+                return self.entry(int(states), int(link))
+            return self.of_link(int(link))[states]
         return self.row(int(key))
 
     def row(self, state: int) -> FloatArray:
@@ -73,6 +74,17 @@ class LinkRates:
                 part = slice(loads.indptr[instance], loads.indptr[instance + 1])
                 row[loads.indices[part]] += weight * loads.data[part]
         return row
+
+    def entry(self, state: int, directed: int) -> float:
+        """The rate of one directed link in one state."""
+        total = 0.0
+        weights, loads = self.weights, self.loads
+        for place in range(weights.indptr[state], weights.indptr[state + 1]):
+            start, end = loads.indptr[weights.indices[place] : weights.indices[place] + 2]
+            at = start + np.searchsorted(loads.indices[start:end], directed)
+            if at < end and loads.indices[at] == directed:
+                total += weights.data[place] * loads.data[at]
+        return float(total)
 
     def of_link(self, directed: int) -> FloatArray:
         """The rate of one directed link in every state."""

@@ -26,7 +26,7 @@ def only(document: Document, start: str) -> Finding:
 def test_a_tp_group_over_two_domains_is_named_with_its_cost() -> None:
     finding = only(cluster(spec=job("parallel.tp=4")), "domains.tp")
     assert finding.severity is Severity.ERROR
-    assert finding.title == "TP 4 spans 2 scale-up domains"
+    assert finding.title == "TP 4 spans 2 NVLink domains"
     assert set(finding.devices) == {"n0.g0", "n0.g1", "n1.g0", "n1.g1"}
     assert finding.cost_s is not None and finding.cost_s > 0
     assert finding.fix == "Legal here: TP 1 2."
@@ -34,7 +34,8 @@ def test_a_tp_group_over_two_domains_is_named_with_its_cost() -> None:
 
 
 def test_tp_without_nvlink_leaves_its_domain_too() -> None:
-    assert only(cluster(nvlink=False, spec=job("parallel.tp=2")), "domains.tp").fix == "Legal here: TP 1."
+    finding = only(cluster(nvlink=False, spec=job("parallel.tp=2")), "domains.tp")
+    assert (finding.title, finding.fix) == ("TP 2 spans 2 scale-up domains", "Legal here: TP 1.")
 
 
 def test_a_job_that_does_not_fit_the_world() -> None:

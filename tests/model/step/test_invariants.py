@@ -102,5 +102,10 @@ def test_a_peak_is_the_highest_of_the_segments(case: Case) -> None:
     usable, capacity = np.repeat(case.fabric().usable, 2), np.repeat(case.fabric().capacity, 2)
     rows = np.stack([step.segments.rates[state] for state in range(step.segments.rates.shape[0])])
     offered = np.stack([step.segments.offered[state] for state in range(step.segments.offered.shape[0])])
+    for link in range(2 * LINKS):
+        assert step.segments.rates[step.segments.state, link] == pytest.approx(
+            rows[step.segments.state, link]
+        )
+        assert step.segments.rates[0, link] == pytest.approx(rows[0, link])
     assert rows.max(axis=0) / usable == pytest.approx(step.peak_utilisation, rel=1e-7, abs=1e-12)
     assert offered.max(axis=0) / capacity == pytest.approx(step.oversubscription, rel=1e-7, abs=1e-12)
