@@ -14,7 +14,7 @@ from model.cli.report import report_markdown
 from model.cli.summary import exit_code, summary, summary_text
 from model.cli.tools import Outcome, Tools
 from model.document.document import Document
-from model.document.start import document_from
+from model.document.start import document_from, job_for
 from model.errors import InputError
 from model.files.opening import open_any
 from model.files.project import save_project
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, tools: Tools) -> Outcome:
     """Do it all. Raises `RailsketchError` on bad input, before anything is written."""
     outputs = _outputs(arguments, tools)
     document = _document(arguments, tools)
-    document.job = _job(document.job, arguments.job, arguments.job_set)
+    document.job = _job(_base_job(document, arguments.job_set), arguments.job, arguments.job_set)
     check_job(document)
     analysis = analyse(document)
     written, left_out = [], []
@@ -103,6 +103,19 @@ def _parameters(assignments: Sequence[str]) -> dict[str, Any]:
             value = text
         values[name.strip()] = value
     return values
+
+
+def _base_job(document: Document, assignments: Sequence[str]) -> JobSpec:
+    """The document's job, which the assignments change.
+
+    The default job is cut to fit a small model. Who names another model gets the sequence length of the job
+    format with it, not the one that was chosen for the small one.
+    """
+    job = document.job
+    names = {assignment.partition("=")[0].strip() for assignment in assignments}
+    if "model" in names and job == job_for(document.topology):
+        return job.model_copy(update={"sequence_length": JobSpec.model_fields["sequence_length"].default})
+    return job
 
 
 def _job(job: JobSpec, path: str | None, assignments: Sequence[str]) -> JobSpec:

@@ -33,7 +33,7 @@ def test_the_command_of_the_readme_writes_topology_traffic_and_picture(tmp_path:
     assert isinstance(graph, nx.MultiGraph)
     assert sum(kind == "gpu" for _, kind in graph.nodes(data="kind")) == 16 * 8
     assert sum(kind == "nvlink" for *_, kind in graph.edges(data="kind")) == 16 * 8 * 4
-    schema = json.loads((ROOT / "resources/schema/traffic.schema.json").read_text())
+    schema = json.loads((ROOT / "resources/schema/railsketch.traffic.v1.schema.json").read_text())
     jsonschema.validate(json.loads(traffic.read_text()), schema)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
@@ -80,7 +80,9 @@ def test_t3_sequence_parallel(runs: dict[str, Any]) -> None:
             117_440_512 * entry["count_per_step"], rel=1e-12
         )
     # T27: 6,400 × 117,440,512
-    assert sum(entry["sent_bytes_per_gpu_per_step"] for entry in tp) == pytest.approx(751_619_276_800, rel=1e-12)
+    assert sum(entry["sent_bytes_per_gpu_per_step"] for entry in tp) == pytest.approx(
+        751_619_276_800, rel=1e-12
+    )
 
 
 def test_t3_classic(runs: dict[str, Any]) -> None:
@@ -179,3 +181,12 @@ def test_a_broken_argument_is_one_line_and_exit_code_2() -> None:
         assert done.returncode == 2, (arguments, done.stdout, done.stderr)
         assert len(done.stderr.strip().splitlines()) == 1, (arguments, done.stderr)
         assert "Traceback" not in done.stderr
+
+
+def test_a_model_named_on_the_command_line_comes_with_the_sequence_length_of_the_job_format() -> None:
+    done = railsketch(
+        *("run", "--template", "hgx-h100", "--set", "nodes=2", "--job-set", "model=llama3-8b"),
+        *("--job-set", "parallel.tp=8", "--json"),
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert "of 8,192 tokens" in json.loads(done.stdout)["job"]
