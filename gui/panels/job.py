@@ -92,10 +92,10 @@ class SizeLine(QFrame):
         self.reason = ElidedLabel("", 11, 400, "2")
         line = QHBoxLayout(self)
         line.setContentsMargins(6, 1, 6, 1)
-        line.setSpacing(8)
+        line.setSpacing(6)
         line.addWidget(self.name)
         shown: QWidget = self.field if self.field is not None else self.number
-        shown.setFixedWidth(64)
+        shown.setFixedWidth(58)
         if self.field is None:
             self.number.setContentsMargins(8, 0, 0, 0)
         line.addWidget(shown)

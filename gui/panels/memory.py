@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from collections.abc import Mapping
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
@@ -12,12 +15,14 @@ from gui.panels.memory_rows import PARTS, MemoryBar, bytes_per_parameter, memory
 from gui.panels.panel_kit import Panel
 from gui.panels.panel_paint import draw_text, hatch
 from gui.theme import Theme
+from gui.widgets.figure import derivation_html
 from gui.widgets.section import PADDING, SectionHeader
 from gui.widgets.style import label
 from model.job.memory import FILL_LIMIT
 from model.job.spec import parse_job
+from model.step.report import Figure
 
-ROW_HEIGHT = 34
+ROW_HEIGHT, TEXT_HEIGHT = 34, 17
 _TOKENS: tuple[str | int, ...] = ("accent", "forward", "optimizer", 3, "strong")  # a number: step of the ramp
 _FULL = 1.15  # the right end of a bar in shares of the HBM; more is cut there and told in words
 
@@ -34,6 +39,7 @@ class MemoryBars(QWidget):
         self._context = context
         self.bars: tuple[MemoryBar, ...] = ()
         self.faint = False
+        self.figures: Mapping[str, Figure] = {}
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def set_bars(self, bars: tuple[MemoryBar, ...]) -> None:
@@ -100,11 +106,24 @@ class MemoryBars(QWidget):
             painter.setPen(QPen(theme.color(token), 1.5, style))
             painter.drawLine(QPointF(position, track.top() - 3), QPointF(position, track.bottom() + 3))
 
+    def hover(self, at: QPoint) -> str:
+        """The bar at a point in words; on a part of it how that part was worked out, else all of it."""
+        row = at.y() // ROW_HEIGHT
+        if not 0 <= row < len(self.bars):
+            return ""
+        bar = self.bars[row]
+        ends = np.cumsum(bar.parts) / max(bar.hbm_bytes, 1.0) * self.width() / _FULL
+        part = int(np.searchsorted(ends, at.x(), side="right"))
+        on_track = at.y() % ROW_HEIGHT >= TEXT_HEIGHT and part < len(PARTS)
+        name = f"{PARTS[part]}_bytes" if on_track else "total_bytes"
+        figure = self.figures.get(f"memory.stage{bar.first_stage}.{name}")
+        if figure is None:
+            return bar.hover
+        return derivation_html(f"{bar.name}: {PARTS[part] if on_track else 'all'}", figure)
+
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            row = event.pos().y() // ROW_HEIGHT
-            if row < len(self.bars):
-                QToolTip.showText(event.globalPos(), self.bars[row].hover, self)
+            QToolTip.showText(event.globalPos(), self.hover(event.pos()), self)
             return True
         return super().event(event)
 
@@ -166,6 +185,7 @@ class MemoryPanel(Panel):
     def show_report(self) -> None:
         report = self.report
         bars = memory_bars(report.memory) if report is not None else ()
+        self.bars.figures = report.figures if report is not None else {}
         self.bars.set_bars(bars)
         self.area.setMaximumHeight(self.bars.sizeHint().height() + 2)
         self.empty.setVisible(not bars)

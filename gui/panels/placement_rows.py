@@ -107,13 +107,13 @@ class BrushTable:
 
     @property
     def summary(self) -> str:
-        """ "8 GPUs each"."""
+        """ "8 each": GPUs of a group.."""
         sizes = {len(members) for members in self._members}
         if not sizes:
             return plural(self._count, WORDS[self.dimension])
         if len(sizes) == 1:
-            return f"{plural(sizes.pop(), 'GPU')} each"
-        return f"{min(sizes)}–{max(sizes)} GPUs each"
+            return f"{sizes.pop():,} each"
+        return f"{min(sizes):,}–{max(sizes):,} each"
 
     def _home(self, members: tuple[str, ...]) -> str:
         """The GPU, the one container in whose name all members start ("node00"), or how many they are."""

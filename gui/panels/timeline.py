@@ -194,6 +194,8 @@ class TimelinePanel(Panel):
         text = ""
         if self.report is not None and self.outdated and not self.context.stale:
             text = as_of_text(self.report.job, self.context.document.document.job)
+        self.lanes.of_older_job = bool(text)
+        self.lanes.update()
         self.as_of.setText(text)
         self.as_of.setVisible(bool(text))
 

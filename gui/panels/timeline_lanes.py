@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.context import AppContext
-from gui.panels.panel_paint import draw_text
+from gui.panels.panel_paint import draw_text, hatch
 from gui.panels.timeline_rows import LaneArrays, LaneColumns, Piece, axis_ticks, lane_columns
 from gui.theme import Theme
 from gui.widgets.chip import paint_group
@@ -116,6 +116,7 @@ class TimelineLanes(QWidget):
         self._picture: QImage | None = None
         self._picture_key: tuple[object, ...] = ()
         self.paints = 0
+        self.of_older_job = False  # hatched: the job has become illegal since
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAccessibleName("Lanes of the pipeline stages over time")
@@ -183,6 +184,9 @@ class TimelineLanes(QWidget):
             if self._picture is None or key != self._picture_key:
                 self._picture, self._picture_key = self._draw(ratio), key
             painter.drawImage(0, 0, self._picture)
+            if self.of_older_job:
+                track = QRectF(NAME_WIDTH, AXIS_HEIGHT, self._track_width, self.height() - AXIS_HEIGHT)
+                painter.fillRect(track, hatch(self._context.theme.current.color("panel")))
             self._playhead(painter)
 
     def _draw(self, ratio: float) -> QImage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedLayout, QToolButton, QVBoxLayout, QWidget
 
 from gui.context import AppContext
@@ -23,6 +23,7 @@ from gui.widgets.style import label, set_font
 if TYPE_CHECKING:
     from gui.panels.traffic_plot import UtilisationPlot
 
+USUAL_HEIGHT = 484
 NEAR = 1 / 40  # of the step: what "around the playhead" shows
 
 
@@ -36,7 +37,7 @@ class TrafficPanel(Panel):
         self._throttle = Throttle(self._show_time, self)
         context.playback.time_changed.connect(self._time_changed)
         context.link_mode_changed.connect(self._show_time)
-        context.selection_changed.connect(self._show_curves)
+        context.selection_changed.connect(self._selection_changed)
         self.show_report()
 
     # --- building ------------------------------------------------------------------------------------------
@@ -57,7 +58,7 @@ class TrafficPanel(Panel):
             menu.addAction(order.value, lambda order=order: self.sort_by(order))
         self.order.setMenu(menu)
         self.links = LinkList(self.context)
-        self.links.selectionModel().currentChanged.connect(lambda *_: self._show_curves())
+        self.links.chosen.connect(self._show_curves)
         self.groups = GroupList(self.context)
         self.lists = QStackedLayout()
         self.lists.addWidget(self.links)
@@ -87,9 +88,12 @@ class TrafficPanel(Panel):
         layout.addStretch(0)
         self.sort_by(LinkOrder.COST)
 
+    def sizeHint(self) -> QSize:
+        return QSize(324, USUAL_HEIGHT if self.report is not None else 90)
+
     def _top(self) -> QWidget:
         top = QWidget()
-        top.setMinimumHeight(24 + 5 * LINK_ROW)
+        top.setMinimumHeight(26 + 4 * LINK_ROW)
         column = QVBoxLayout(top)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
@@ -103,7 +107,7 @@ class TrafficPanel(Panel):
 
     def _plot_box(self) -> QWidget:
         box = QWidget()
-        box.setMinimumHeight(136)
+        box.setMinimumHeight(118)
         self._plot_column = QVBoxLayout(box)
         self._plot_column.setContentsMargins(0, 4, 0, 2)
         self._plot_column.setSpacing(2)
@@ -142,6 +146,7 @@ class TrafficPanel(Panel):
         self.links.refresh(report)
         self.groups.refresh(report)
         self.matrix.show_report(report)
+        self.updateGeometry()
         if report is not None and self.plot is None:
             QTimer.singleShot(0, self._make_plot)
         self._show_curves()
@@ -222,21 +227,21 @@ class TrafficPanel(Panel):
             self.plot.set_window(start, start + width)
         self.plot.set_time(now)
 
+    def _selection_changed(self) -> None:
+        self.links.follow(self.context.selection)
+        self._show_curves()
+
     def _show_curves(self) -> None:
         if self.plot is not None:
             self.plot.show_links(self.report, self._directed())
 
     def _directed(self) -> tuple[int, ...]:
-        """The chosen row's link; links selected elsewhere come with both directions, up to four curves."""
-        report = self.report
-        if report is None:
+        """The link chosen in the list, else both ways of links selected elsewhere, else the first row."""
+        report, table = self.report, self.links.links.table
+        if report is None or table is None or not len(table):
             return ()
-        chosen = self.links.chosen()
-        index = {
-            name: number
-            for number, name in enumerate(report.fabric.link_ids)
-            if name in self.context.selection
-        }
-        if not index or (len(index) == 1 and chosen and chosen[0] // 2 in index.values()):
-            return chosen
-        return tuple(direction for link in index.values() for direction in (2 * link, 2 * link + 1))[:4]
+        if self.links.picked is not None:
+            return (self.links.picked,)
+        selection = self.context.selection
+        links = [number for number, name in enumerate(report.fabric.link_ids) if name in selection]
+        return tuple(way for link in links for way in (2 * link, 2 * link + 1))[:4] or (table.directed(0),)

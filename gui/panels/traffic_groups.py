@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
@@ -18,6 +19,7 @@ from PySide6.QtWidgets import (
 from gui.context import AppContext
 from gui.panels.panel_paint import draw_text
 from gui.panels.traffic_groups_rows import GroupRow, devices_of_exchange, group_rows, links_of_exchange
+from gui.widgets.figure import derivation_html
 from model.step.report import StepReport
 from model.text import format_seconds
 
@@ -52,9 +54,20 @@ class GroupListModel(QAbstractListModel):
         row = self.rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return row.title
-        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
+        if role == Qt.ItemDataRole.AccessibleTextRole:
             return row.hover
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._hover(row)
         return None
+
+    def _hover(self, row: GroupRow) -> str:
+        """The row in words, and how its figures were worked out."""
+        figures = self.report.figures if self.report is not None else {}
+        words = "".join(f"<div>{escape(line)}</div>" for line in row.hover.splitlines())
+        for name, title in (("message_bytes", "A message"), ("time_s", "Time"), ("exposed_s", "Exposed")):
+            figure = figures.get(f"exchange.{row.id}.{name}")
+            words += f"<hr>{derivation_html(title, figure)}" if figure is not None else ""
+        return words
 
 
 class GroupDelegate(QStyledItemDelegate):

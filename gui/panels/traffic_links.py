@@ -5,7 +5,16 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -202,6 +211,8 @@ class LinkDelegate(QStyledItemDelegate):
 class LinkList(QListView):
     """The list; choosing a row selects its link and lights all that are equal, Enter goes there."""
 
+    chosen = Signal()
+
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context = context
@@ -217,26 +228,34 @@ class LinkList(QListView):
         self.setAccessibleName("Dearest links")
         self.clicked.connect(self._choose)
         self.activated.connect(self._go)
-        self._linked = ""
+        self._linked, self._by_hand = "", False
 
-    def chosen(self) -> tuple[int, ...]:
-        """The directed link of the chosen row; without a choice that of the first row."""
-        table = self.links.table
-        if table is None or not len(table):
-            return ()
-        index = self.currentIndex()
-        return (table.directed(index.row() if index.isValid() else 0),)
+    @property
+    def picked(self) -> int | None:
+        """The directed link of the row that was chosen here; None when the choice came from elsewhere."""
+        index, table = self.currentIndex(), self.links.table
+        if not self._by_hand or table is None or not index.isValid():
+            return None
+        return table.directed(index.row())
 
     def refresh(self, report: StepReport | None) -> None:
         """Show a report; the chosen link stays chosen where it is still loaded."""
-        keep = self._linked
         self.links.set_report(report)
         table = self.links.table
-        if not keep or table is None or keep not in table.report.fabric.link_ids:
-            return
-        row = table.row_of(table.report.fabric.link_ids.index(keep))
+        row = self._row_of(table, self._linked) if table is not None and self._linked else None
         if row is not None:
             self.setCurrentIndex(self.links.index(row))
+
+    def follow(self, selection: frozenset[str]) -> None:
+        """Show the row of a link that was selected elsewhere."""
+        table = self.links.table
+        if selection == {self._linked}:
+            return
+        self._linked, self._by_hand = next(iter(selection)) if len(selection) == 1 else "", False
+        row = self._row_of(table, self._linked) if table is not None else None
+        if row is not None:
+            self.setCurrentIndex(self.links.index(row))
+            self.scrollTo(self.links.index(row))
 
     def keyPressEvent(self, event: Any) -> None:
         before = self.currentIndex()
@@ -244,14 +263,21 @@ class LinkList(QListView):
         if self.currentIndex() != before and self.currentIndex().isValid():
             self._choose(self.currentIndex())
 
+    @staticmethod
+    def _row_of(table: LinkTable, link_id: str) -> int | None:
+        ids = table.report.fabric.link_ids
+        return table.row_of(ids.index(link_id)) if link_id in ids else None
+
     def _choose(self, index: QModelIndex) -> None:
         table = self.links.table
         if table is None:
             return
         ids = table.link_ids(index.row())
+        self._by_hand = True
         self._linked = table.report.fabric.link_ids[table.directed(index.row()) // 2]
         self._context.set_lit_links(frozenset(ids))
         self._context.set_selection(frozenset({self._linked}))
+        self.chosen.emit()
 
     def _go(self, index: QModelIndex) -> None:
         if self.links.table is not None:

@@ -87,7 +87,7 @@ def test_brushes_of_stages() -> None:
     assert [table.brush(k).name for k in range(2)] == ["Stage 0", "Stage 1"]
     assert table.brush(1).holds == "layers 16–31"
     assert table.members(0) == gpus[:4]
-    assert table.summary == "4 GPUs each"
+    assert table.summary == "4 each"
     groups = BrushTable("tp", 4, placement)
     assert groups.brush(1).name == "TP 1" and groups.brush(1).holds == "node0"
     assert groups.members(1) == gpus[2:4]

@@ -36,7 +36,7 @@ def test_segments_choose_what_colours(qtbot: QtBot, context: AppContext) -> None
     table = panel.brushes.brushes.table
     assert table is not None and len(table) == 4
     assert (table.brush(1).name, table.brush(1).holds) == ("Stage 1", "layers 8–15")
-    assert panel.summary.text() == "8 GPUs each · 0 unplaced"
+    assert panel.summary.text() == "8 each · 0 unplaced"
     context.set_colour_by("dp")
     assert panel.dimension.value == "dp"
 

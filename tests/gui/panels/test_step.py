@@ -212,6 +212,9 @@ def test_memory_by_stage(qtbot: QtBot, context: AppContext) -> None:
     assert panel.per_parameter.text().startswith("6 + 12/8 B a parameter")
     assert "Stage 0: " in panel.bars.accessibleName()
     assert not panel.empty.isVisible()
+    assert "weights" in panel.bars.hover(QPoint(3, 24))  # on the first part of the first bar
+    whole = panel.bars.hover(QPoint(3, 5))
+    assert "all</b>" in whole and panel.report.figures["memory.stage0.total_bytes"].formula[:20] in whole
 
 
 def test_memory_that_does_not_fit_is_marked(

@@ -101,6 +101,8 @@ def test_curves_and_playhead(qtbot: QtBot, context: AppContext) -> None:
     assert [name for name, _ in panel.plot.curves] == [table.title(2)]
     context.set_selection({"node00.nic0--leaf0"})
     assert [name for name, _ in panel.plot.curves] == ["node00.nic0 → leaf0", "leaf0 → node00.nic0"]
+    current = panel.links.currentIndex().row()
+    assert "node00.nic0--leaf0" in table.link_ids(current)  # the list follows
     qtbot.mouseClick(panel.span.button("near"), Qt.MouseButton.LeftButton)
     context.playback.set_time(context.playback.duration_s / 2)
     qtbot.waitUntil(lambda: panel.plot is not None and panel.plot.window_s[0] > 0)
