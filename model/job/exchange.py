@@ -47,6 +47,8 @@ class Window(StrEnum):
     DGRAD = "dgrad"  # beside the input-gradient GEMMs of a backward chunk
     WGRAD = "wgrad"  # beside the weight-gradient GEMMs of a backward chunk
     LAYER = "layer"  # beside the compute of the same chunk (ZeRO-3 gathers and scatters)
+    ATTENTION = "attention"  # beside core attention of the same chunk (the ring of context parallelism)
+    MATRIX = "matrix"  # beside the GEMMs of the same chunk that feed on it, but for its first 1 ÷ group size
     LAST_BACKWARD = "last-backward"
     FIRST_FORWARD = "first-forward"
 
