@@ -76,7 +76,10 @@ class Exchange:
     sender's). `message_bytes` is the full logical tensor S of traffic_model §3 (all-to-all: one rank's send
     buffer). `count_per_step` counts the operations of one group in one step. `group_key` names the entry of
     `Placement.groups` whose members take part. `time_factor` (≥ 1) stretches time, not bytes (expert
-    imbalance).
+    imbalance). `buckets`: the parts of one operation that follow each other as its window gets to them
+    (gradient buckets, units of ZeRO-3). `latency_operations`: further operations of one group in a step that
+    cost latency and no bandwidth (counts and probabilities of expert dispatch). `chunk`: the model chunk of
+    the stage (0 first) that it belongs to; None = all of them.
 
     `read` and `write`: each row of `groups` is one GPU and `storage` names the storage device that it reads
     from or writes to, one id a row; S is what that GPU moves. `broadcast`: the first member of a row sends.
@@ -98,6 +101,9 @@ class Exchange:
     time_factor: float = 1.0
     storage: tuple[str, ...] = ()
     dedup: Dedup | None = None
+    buckets: int = 1
+    latency_operations: int = 0
+    chunk: int | None = None
 
     @property
     def blocking(self) -> bool:
