@@ -241,6 +241,12 @@ class Theme:
 
 
 @cache
+def _image_folder() -> QTemporaryDir:
+    """Holds the images of the style sheets, for as long as the program runs."""
+    return QTemporaryDir()
+
+
+@cache
 def theme_named(name: str) -> Theme:
     """The theme "light" or "dark"."""
     return Theme(name)
@@ -255,7 +261,6 @@ class ThemeManager(QObject):
         super().__init__(parent)
         stored = str(settings().value("theme", "system"))
         self._choice = stored if stored in CHOICES else "system"
-        self._images = QTemporaryDir()
         self._current = self._wanted()
         hints = QGuiApplication.styleHints()
         hints.colorSchemeChanged.connect(self._system_changed)
@@ -287,7 +292,9 @@ class ThemeManager(QObject):
         application = cast(QApplication, QApplication.instance())
         application.setFont(self._current.font(12))
         application.setPalette(self._current.palette())
-        application.setStyleSheet(self._current.style_sheet(Path(self._images.path())))
+        sheet = self._current.style_sheet(Path(_image_folder().path()))
+        if application.styleSheet() != sheet:  # setting it again would style every widget anew
+            application.setStyleSheet(sheet)
         application.setWindowIcon(self._current.app_icon())
 
     def _wanted(self) -> Theme:

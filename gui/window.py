@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from model.document.document import Change
     from model.step.report import Figure
 
-STATE_VERSION = 1
 USUAL_SIZE = QSize(1600, 1000)
 SMALLEST_SIZE = QSize(960, 600)
 FRAME_SIZE = QSize(8, 40)  # what the window manager may add around the window
@@ -107,7 +106,7 @@ class MainWindow(QMainWindow):
         for dock in self.workspace.docks:
             panels.addAction(dock.toggleViewAction())
         self.workspace.set_shown(False)
-        self._restore()
+        self.workspace.restore(settings())
         self.start.set_templates(tuple(TEMPLATES.values()))
         self.actions_.update_states()
 
@@ -416,14 +415,8 @@ class MainWindow(QMainWindow):
         stored = settings()
         stored.setValue("window/geometry", self.saveGeometry())
         if self.workspace is not None:
-            stored.setValue("window/state", self.workspace.state())
+            self.workspace.keep(stored)
         event.accept()
-
-    def _restore(self) -> None:
-        stored = settings()
-        state = stored.value("window/state")
-        if isinstance(state, QByteArray) and self.workspace is not None:
-            self.workspace.set_state(state)
 
     def restore_geometry(self) -> None:
         """Take the size and place of the last time."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QByteArray, QPointF, QSize, Qt
+from PySide6.QtCore import QByteArray, QPointF, QSettings, QSize, Qt
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -104,7 +104,11 @@ class Workspace:
         bar.addWidget(self.status, 1)
         bar.setContentsMargins(0, 0, 0, 0)
         self._size_docks()
-        self._hidden: set[str] = set()
+        self._closed: set[str] = set()
+        self._state: QByteArray | None = None
+        self._shown = False
+        for dock in self.docks:
+            dock.toggleViewAction().triggered.connect(self._dock_toggled)
         context.selection_changed.connect(self._show_lower)
 
     def _left_column(self) -> QWidget:
@@ -147,13 +151,25 @@ class Workspace:
     def set_shown(self, shown: bool) -> None:
         """Show or hide all docks and the status bar; a dock that the user closed stays closed."""
         if shown:
-            for dock in self.docks:
-                dock.setVisible(dock.objectName() not in self._hidden)
-            self._size_docks()
-        else:
+            self._show_docks()
+        elif self._shown:
+            self._state = self._window.saveState(STATE_VERSION)
+        self._shown = shown
+        if not shown:
             for dock in self.docks:
                 dock.hide()
         self._window.statusBar().setVisible(shown)
+
+    def _show_docks(self) -> None:
+        for dock in self.docks:
+            dock.show()
+        if self._state is None or not self._window.restoreState(self._state, STATE_VERSION):
+            self._size_docks()
+        for dock in self.docks:
+            dock.setVisible(dock.objectName() not in self._closed)
+
+    def _dock_toggled(self, _open: bool) -> None:
+        self._closed = {dock.objectName() for dock in self.docks if not dock.toggleViewAction().isChecked()}
 
     def insert(self, kind: str, model: str, count: int) -> None:
         """Add devices in the middle of the view."""
@@ -171,10 +187,16 @@ class Workspace:
             middle.setY(middle.y() + GRID)
         put_down(self.canvas, placing, middle)
 
-    def state(self) -> QByteArray:
-        """Which docks are open and how large, for the next run."""
-        return self._window.saveState(STATE_VERSION)
+    def keep(self, stored: QSettings) -> None:
+        """Write down which docks are open and how large they are."""
+        state = self._window.saveState(STATE_VERSION) if self._shown else self._state
+        if state is not None:
+            stored.setValue("window/docks", state)
+        stored.setValue("window/closed", sorted(self._closed))
 
-    def set_state(self, state: QByteArray) -> None:
-        """Take the docks of an earlier run."""
-        self._window.restoreState(state, STATE_VERSION)
+    def restore(self, stored: QSettings) -> None:
+        """Take the docks of an earlier run, once they are shown."""
+        state = stored.value("window/docks")
+        self._state = state if isinstance(state, QByteArray) else None
+        closed = stored.value("window/closed", [])
+        self._closed = {closed} if isinstance(closed, str) else set(cast(list[str], closed or []))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 from PySide6.QtWidgets import QApplication
 
 from gui.context import AppContext
@@ -20,6 +20,8 @@ def own_settings(tmp_path: Path) -> Iterator[None]:
     """Settings in a folder of the test, so that no test sees what another or the user did."""
     QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
     yield
+    # Windows of the test that wait for their deletion would be styled again and again by later tests.
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "Railsketch", "Railsketch").sync()
 
 

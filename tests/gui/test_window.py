@@ -1,0 +1,406 @@
+"""The window: what is present, enabled and shown; its sizes; start-up; errors that nobody expected."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMessageBox, QScrollArea, QToolButton, QWidget
+
+from gui.actions import ACTIONS, CANVAS_MENU, MENUS, RECENT, SEPARATOR, TOOL_BAR
+from gui.app import ExceptionHook
+from gui.context import AppContext
+from gui.widgets.figure import ExplainPopup
+from gui.window import MainWindow
+from model.analysis import analyse
+from model.document.edits import Move
+from model.errors import InputError
+from model.files.project import save_project
+from model.step.report import Figure
+from tests.gui.conftest import small_document
+
+
+@pytest.fixture
+def window(context: AppContext, qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
+    monkeypatch.setattr(QMessageBox, "exec", lambda _box: QMessageBox.StandardButton.Discard)
+    made = MainWindow(context)
+    qtbot.addWidget(made)
+    made.resize(1600, 1000)
+    made.show()
+    yield made
+    made.close()
+
+
+def cluster(window: MainWindow) -> None:
+    """Open the default HGX template with its analysis."""
+    window.files.place_template("hgx-h100")
+    analysis = analyse(window.context.document.document)
+    window.context.set_analysis(analysis)
+    window.context._set_stale(False)
+    window.actions_.update_states()
+
+
+def test_every_entry_of_menus_and_bars_is_an_action(window: MainWindow) -> None:
+    def names(entries: tuple[Any, ...]) -> Iterator[str]:
+        for entry in entries:
+            if isinstance(entry, tuple):
+                yield from names(entry[1])
+            else:
+                yield entry
+
+    used = {name for _, entries in MENUS for name in names(entries)} | set(TOOL_BAR) | set(CANVAS_MENU)
+    used -= {SEPARATOR, RECENT}
+    assert used <= ACTIONS.keys()
+    assert all(ident in window.actions_ for ident in ACTIONS)
+
+
+def test_start_page_comes_first(window: MainWindow) -> None:
+    assert window.stack.currentWidget() is window.start and window.start.isVisible()
+    assert window.windowTitle() == "Railsketch"
+    assert window.workspace is not None
+    assert not any(dock.isVisible() for dock in window.workspace.docks) and not window.tool_bar.isVisible()
+    assert not window.actions_["edit.select_all"].isEnabled() and window.actions_["file.open"].isEnabled()
+
+
+def test_new_drawing_by_key_shows_everything(window: MainWindow, qtbot: Any) -> None:
+    qtbot.waitActive(window)
+    QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    workspace = window.workspace
+    assert workspace is not None
+    assert window.stack.currentWidget() is workspace.canvas
+    for dock in workspace.docks:
+        assert dock.isVisible(), dock.objectName()
+    assert window.title_bar.state.text() == "nothing to save"
+
+
+def test_actions_follow_the_state(window: MainWindow) -> None:
+    window.files.new()
+    actions, context = window.actions_, window.context
+    for ident in ("edit.undo", "edit.delete", "export.traffic", "play.toggle", "view.fit", "edit.paste"):
+        assert not actions[ident].isEnabled(), ident
+    cluster(window)
+    for ident in ("edit.undo", "export.traffic", "play.toggle", "view.fit"):
+        assert actions[ident].isEnabled(), ident
+    assert not actions["insert.partners"].isEnabled()
+    context.set_selection(["node00.gpu0"])
+    actions.update_states()
+    assert actions["insert.partners"].isEnabled() and actions["edit.delete"].isEnabled()
+    actions["insert.partners"].trigger()
+    assert context.partners_of == "node00.gpu0"
+    actions["insert.partners"].trigger()
+    assert context.partners_of is None
+
+
+def test_undo_names_the_step_and_title_the_state(window: MainWindow, tmp_path: Path) -> None:
+    cluster(window)
+    assert window.actions_["edit.undo"].text() == "&Undo place HGX H100"
+    assert window.title_bar.state.text() == "edited" and window.isWindowModified()
+    window.context.document.save(tmp_path / "pod.json")
+    assert (window.title_bar.name.text(), window.title_bar.state.text()) == ("pod.json", "saved")
+    assert window.windowTitle().startswith("pod.json") and not window.isWindowModified()
+    window.actions_["edit.undo"].trigger()
+    assert window.actions_["edit.redo"].text() == "&Redo place HGX H100"
+
+
+@pytest.mark.parametrize(
+    ("key", "tool"), [("H", "pan"), ("C", "connect"), ("A", "place"), ("B", "paint"), ("V", "select")]
+)
+def test_tool_keys(window: MainWindow, qtbot: Any, key: str, tool: str) -> None:
+    cluster(window)
+    qtbot.waitActive(window)
+    QTest.keyClick(window, key)
+    assert window.context.tool == tool
+    assert window.actions_[f"tool.{tool}"].isChecked()
+
+
+def test_letters_typed_into_a_field_are_text(window: MainWindow, qtbot: Any) -> None:
+    cluster(window)
+    qtbot.waitActive(window)
+    assert window.workspace is not None
+    search = window.workspace.palette.search
+    search.setFocus()
+    QTest.keyClicks(search, "abc")
+    assert search.text() == "abc" and window.context.tool == "select"
+
+
+def test_space_presses_a_button_and_plays_on_the_canvas(window: MainWindow, qtbot: Any) -> None:
+    cluster(window)
+    qtbot.waitActive(window)
+    workspace = window.workspace
+    assert workspace is not None
+    tile = workspace.palette.tiles["leaf"]
+    tile.setFocus()
+    QTest.keyClick(tile, Qt.Key.Key_Space)
+    assert window.context.place_kind == "leaf" and not window.context.playback.playing
+    workspace.canvas.setFocus()
+    QTest.keyClick(workspace.canvas, Qt.Key.Key_Space)
+    assert window.context.playback.playing
+
+
+def test_properties_take_the_place_of_the_templates(window: MainWindow) -> None:
+    cluster(window)
+    workspace = window.workspace
+    assert workspace is not None
+    assert workspace.templates.isVisible() and not workspace.inspector.isVisible()
+    window.context.set_selection(["node00.gpu0"])
+    assert workspace.inspector.isVisible() and not workspace.templates.isVisible()
+    window.context.set_selection([])
+    assert workspace.templates.isVisible()
+
+
+def test_insert_by_keys_never_stacks(window: MainWindow) -> None:
+    window.files.new()
+    assert window.workspace is not None
+    for _ in range(3):
+        QTest.keyClick(window.workspace.palette.tiles["leaf"], Qt.Key.Key_Return)
+    layout = window.context.document.document.layout
+    assert len(set(layout.values())) == 3
+    heights = sorted(y for _, y in layout.values())
+    assert min(second - first for first, second in pairwise(heights)) >= 46
+
+
+@pytest.mark.parametrize("size", [(1600, 1000), (1280, 800)])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_clipped(window: MainWindow, size: tuple[int, int], theme: str) -> None:
+    window.context.theme.set_choice(theme)
+    window.resize(*size)
+    cluster(window)
+    window.context.set_selection(["node00.gpu0"])
+    QApplication.processEvents()
+    assert (window.width(), window.height()) == size
+    workspace = window.workspace
+    assert workspace is not None
+    inside = window.rect()
+    for dock in workspace.docks:
+        area = dock.geometry()
+        assert inside.contains(area), dock.objectName()
+        content = dock.widget()
+        assert content.width() >= content.minimumSizeHint().width(), dock.objectName()
+        assert content.height() >= content.minimumSizeHint().height(), dock.objectName()
+    for scroll in window.findChildren(QScrollArea):
+        if scroll.isVisible() and scroll.widget() is not None:
+            assert scroll.widget().width() <= scroll.viewport().width(), scroll.accessibleName()
+    assert workspace.canvas.width() >= 500 and workspace.canvas.height() >= 380
+    for figure in workspace.status.figures.values():
+        if figure.isVisible():
+            assert figure.geometry().right() <= workspace.status.dot.geometry().left(), figure.text()
+            assert figure.width() >= figure.sizeHint().width() - 1, figure.text()
+
+
+def test_docks_do_not_overlap(window: MainWindow) -> None:
+    cluster(window)
+    QApplication.processEvents()
+    assert window.workspace is not None
+    areas = [dock.geometry() for dock in window.workspace.docks]
+    for number, first in enumerate(areas):
+        assert not any(first.intersects(second) for second in areas[number + 1 :])
+
+
+def test_status_says_the_step_and_goes_stale(window: MainWindow) -> None:
+    window.files.new()
+    assert window.workspace is not None
+    status = window.workspace.status
+    assert status.figures["step"].text() == "–" and status.figures["gpus"].text() == "0"
+    assert status.figures["findings"].text() == "none: the drawing is empty"
+    cluster(window)
+    report = window.context.analysis.report  # type: ignore[union-attr]
+    assert report is not None
+    assert status.figures["tokens"].text() == f"{report.totals.tokens_per_s_per_gpu:,.0f}"
+    assert status.figures["mfu"].property("tone") == ""
+    text = status.figures["step"].text()
+    window.context.document.push(Move({"leaf0": (0.0, 0.0)}), "move")
+    assert status.figures["step"].property("tone") == ""
+    window.context._set_stale(True)
+    assert status.figures["step"].property("tone") == "3" and status.figures["step"].text() == text
+    for figure in ("step", "tokens", "mfu", "exposed", "worst", "hbm"):
+        assert status.figures[figure].figure is not None, figure
+
+
+def test_engine_state_in_words(window: MainWindow, qtbot: Any) -> None:
+    cluster(window)
+    assert window.workspace is not None
+    status = window.workspace.status
+    assert status.state.text() == "Up to date" and not status.dot.busy
+    status.show_busy(True)
+    assert not status.dot.busy
+    qtbot.waitUntil(lambda: status.dot.busy, timeout=2000)
+    status._stage_said("routing 32 GPUs")
+    qtbot.waitUntil(lambda: status.state.text() == "Routing 32 GPUs", timeout=3000)
+    status.show_busy(False)
+    assert status.state.text() == "Up to date" and not status.dot.busy
+    status.show_failure("This drawing could not be analysed.")
+    assert status.state.text() == "This drawing could not be analysed."
+
+
+def test_figures_of_the_bar_open_their_explanation(window: MainWindow, qtbot: Any) -> None:
+    cluster(window)
+    qtbot.waitActive(window)
+    assert window.workspace is not None
+    figure = window.workspace.status.figures["mfu"]
+    figure.setFocus()
+    QTest.keyClick(figure, Qt.Key.Key_F1)
+    popups = [popup for popup in window.findChildren(ExplainPopup) if popup.isVisible()]
+    assert len(popups) == 1 and "MFU" in popups[0].accessibleName()
+    popups[0].close()
+
+
+def test_explanation_stays_on_the_screen(window: MainWindow) -> None:
+    window.explain("A figure", Figure(1.0, "s", "a formula " * 30, {"input": 1}))
+    popup = next(popup for popup in window.findChildren(ExplainPopup) if popup.isVisible())
+    assert popup.screen().availableGeometry().contains(popup.geometry())
+    popup.close()
+
+
+def test_findings_by_keys(window: MainWindow, qtbot: Any) -> None:
+    cluster(window)
+    qtbot.waitActive(window)
+    window.context.document.push(Move({"leaf0": (0.0, 0.0)}), "move")
+    analysis = window.context.analysis
+    assert analysis is not None and analysis.findings
+    seen: list[tuple[str, ...]] = []
+    window.context.went_to.connect(seen.append)
+    QTest.keyClick(window, Qt.Key.Key_N)
+    first = analysis.findings[0]
+    assert seen == [(*first.devices, *first.links)]
+
+
+def test_dropped_file_is_opened(window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "small.json"
+    save_project(small_document(), path)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    event = QDropEvent(
+        QPointF(50, 50),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    window.dropEvent(event)
+    assert window.context.document.path == path
+    assert window.stack.currentWidget() is not window.start
+
+
+def test_recent_menu_opens(window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "small.json"
+    save_project(small_document(), path)
+    assert window.open_path(path)
+    window._fill_recent()
+    entries = window._recent_menu.actions()
+    assert [entry.text() for entry in entries] == ["small.json"]
+    window.files.new()
+    entries = window._recent_menu.actions()
+    entries[0].trigger()
+    assert window.context.document.document.same_as(small_document())
+
+
+def test_closing_asks_and_can_be_cancelled(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster(window)
+    monkeypatch.setattr(QMessageBox, "exec", lambda _box: QMessageBox.StandardButton.Cancel)
+    assert not window.close() and window.isVisible()
+    monkeypatch.setattr(QMessageBox, "exec", lambda _box: QMessageBox.StandardButton.Discard)
+    assert window.close()
+
+
+def test_layout_of_the_docks_is_kept(window: MainWindow, context: AppContext, qtbot: Any) -> None:
+    cluster(window)
+    assert window.workspace is not None
+    window.workspace.findings_dock.toggleViewAction().trigger()
+    assert not window.workspace.findings_dock.isVisible()
+    window.close()
+    again = MainWindow(AppContext())
+    qtbot.addWidget(again)
+    again.resize(1600, 1000)
+    again.show()
+    again.files.new()
+    assert again.workspace is not None
+    assert not again.workspace.findings_dock.isVisible() and again.workspace.left.isVisible()
+    again.close()
+
+
+def test_start_page_can_be_shown_again(window: MainWindow, tmp_path: Path) -> None:
+    cluster(window)
+    window.context.document.save(tmp_path / "pod.json")
+    window.show_start()
+    assert window.stack.currentWidget() is window.start and not window.tool_bar.isVisible()
+    window.files.new()
+    assert window.stack.currentWidget() is not window.start and window.tool_bar.isVisible()
+
+
+def test_everything_that_takes_keys_has_a_name(window: MainWindow) -> None:
+    cluster(window)
+    window.context.set_selection(["node00.gpu0"])
+    ours = (window.tool_bar, window.workspace.palette, window.workspace.inspector, window.workspace.templates)  # type: ignore[union-attr]
+    for part in ours:
+        for widget in part.findChildren(QWidget):
+            inner = isinstance(widget.parent(), QWidget) and widget.parent().focusProxy() is widget
+            named = widget.accessibleName() or getattr(widget, "text", lambda: "")()
+            if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible() and not inner:
+                assert named or widget.objectName().startswith("qt_"), (type(widget), widget.objectName())
+
+
+def test_tool_buttons_are_large_enough(window: MainWindow) -> None:
+    window.files.new()
+    for button in window.tool_bar.findChildren(QToolButton):
+        if button.isVisible():
+            assert button.width() >= 20 and button.height() >= 20
+
+
+def test_shortcuts_are_those_of_the_list(window: MainWindow) -> None:
+    assert window.actions_["edit.redo"].shortcuts() == [QKeySequence("Ctrl+Shift+Z"), QKeySequence("Ctrl+Y")]
+
+
+def test_unexpected_error_is_a_message_and_the_work_stays(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster(window)
+    boxes: list[QMessageBox] = []
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: boxes.append(box))
+    hook = ExceptionHook(window)
+    error = ZeroDivisionError("by accident")
+    hook(ZeroDivisionError, error, None)
+    assert len(boxes) == 1
+    assert "still open" in boxes[0].text() and "by accident" not in boxes[0].text()
+    assert "by accident" in boxes[0].detailedText()
+    assert window.context.document.document.topology.has_device("leaf0")
+
+
+def test_error_of_a_user_is_said_not_boxed(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    boxes: list[QMessageBox] = []
+    said: list[str] = []
+    window.context.said.connect(said.append)
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: boxes.append(box))
+    ExceptionHook(window)(InputError, InputError("leaf5 has no free 400G port"), None)
+    assert said == ["leaf5 has no free 400G port"] and boxes == []
+
+
+def test_start_up_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, gui.app\n"
+        "heavy = {'networkx', 'scipy', 'pyqtgraph', 'pydantic', 'model.document.document'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    root = Path(__file__).parents[2]
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert found.stdout.strip() == "[]"
+
+
+def test_frame_is_painted_before_the_rest_is_loaded(context: AppContext, qtbot: Any) -> None:
+    made = MainWindow(context, deferred=True)
+    qtbot.addWidget(made)
+    made.show()
+    assert made.workspace is None and made.start.isVisible()
+    assert not made.grab(made.rect()).toImage().isNull()
+    made.load()
+    assert made.workspace is not None
+    assert made.start.mapTo(made, QPoint(0, 0)).y() >= 30
