@@ -1,6 +1,8 @@
-"""Lines rastered into a buffer of keys with numpy alone; see `link_painters.BulkLinks` for what a key means."""
+"""Lines rastered with numpy alone into a buffer of keys; what a key means: `link_painters.BulkLinks`."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,44 +13,42 @@ from gui.canvas.scene_index import FloatArray
 COVERAGES = 8
 KEYS_A_HALF = 2 * COVERAGES
 _CHUNK = 400_000  # pixels of one pass, so that scratch arrays stay small
+_STEEPEST = 2**0.5
 
 
 def raster_halves(
     flat: FloatArray, width: FloatArray, size: tuple[int, int], *, smooth: bool
 ) -> NDArray[np.int32]:
-    """Raster strands in their order, later ones on top, into a flat buffer of `size` = (columns, rows) pixels.
+    """Raster strands in their order, later ones on top, into a flat buffer of `size` = (columns, rows).
 
-    `flat` (s, 2k + 1, 2) are points in device pixels and `width` (s,) line widths. Half h of strand i has number
-    2·i + h; its keys are number · 16 + stripe · 8 + coverage. Without `smooth` lines are whole pixels.
+    `flat` (s, 2k + 1, 2) are points in device pixels and `width` (s,) line widths. Half h of strand i has
+    number 2·i + h; its keys are number · 16 + stripe · 8 + coverage. Without `smooth` lines are whole pixels.
     """
     columns, rows = size
-    buffer = np.zeros(columns * rows, dtype=np.int32)
-    begin, end, half, offset, wide = _pieces(flat, width)
-    begin, end, half, offset, wide = _clipped(begin, end, half, offset, wide, size)
-    if not len(half):
-        return buffer
-    major = np.abs(end - begin).argmax(axis=1)
-    lengths = np.maximum(np.ceil(np.abs(end - begin).max(axis=1)), 1).astype(np.int64)
-    bands = int(np.ceil(wide.max() * 1.42)) + (2 if smooth else 0)
-    bands = max(1, bands)
-    cuts = np.searchsorted(np.cumsum(lengths), np.arange(_CHUNK, int(lengths.sum()) + _CHUNK, _CHUNK)) + 1
-    edges: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
-    cores: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
-    start = 0
-    for stop in cuts.tolist():
-        part = slice(start, stop)
-        start = stop
-        if part.start >= len(half):
-            break
-        where, key = _pixels(begin[part], end[part], half[part], offset[part], wide[part], major[part],
-                             lengths[part], bands, size, smooth)  # fmt: skip
-        core = (key & (COVERAGES - 1)) >= COVERAGES // 2
-        edges.append((where[~core], key[~core]))
-        cores.append((where[core], key[core]))
-    # faint edges first, so that no edge of a line cuts into the body of another
-    for where, key in (*edges, *cores):
-        buffer[where] = key
-    return buffer
+    begin, end, half, offset, wide = _clipped(*_pieces(flat, width), size)
+    edges = np.zeros(columns * rows, dtype=np.int32)
+    cores = np.zeros(columns * rows, dtype=np.int32)
+    # Lines of one thickness at a time, so that thin ones do not pay for thick ones. The larger key lies on
+    # top, and an edge never cuts into the body of another line.
+    bands = np.maximum(np.ceil(wide * _STEEPEST).astype(np.int64) + (1 if smooth else 0), 1)
+    for count in np.unique(bands).tolist():
+        chosen = np.flatnonzero(bands == count)
+        lengths = np.ceil(np.abs(end[chosen] - begin[chosen]).max(axis=1))
+        parts = np.cumsum(np.maximum(lengths, 1)) // (_CHUNK // count)
+        for part in np.split(chosen, np.flatnonzero(np.diff(parts)) + 1):
+            for where, key in _pixels(
+                begin[part], end[part], half[part], offset[part], wide[part], int(count), size, smooth
+            ):
+                solid = (key & (COVERAGES - 1)) >= COVERAGES // 2
+                _raise(edges, where[~solid], key[~solid])
+                _raise(cores, where[solid], key[solid])
+    return np.where(cores > 0, cores, edges)
+
+
+def _raise(buffer: NDArray[np.int32], where: NDArray[np.int64], key: NDArray[np.int32]) -> None:
+    """Write keys where they are larger; they come in ascending order, so the last at one place is largest."""
+    higher = key > buffer[where]
+    buffer[where[higher]] = key[higher]
 
 
 def _pieces(
@@ -85,37 +85,38 @@ def _pixels(
     half: NDArray[np.int64],
     offset: FloatArray,
     wide: FloatArray,
-    major: NDArray[np.int64],
-    lengths: NDArray[np.int64],
     bands: int,
     size: tuple[int, int],
     smooth: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Flat pixel numbers and keys of some pieces, in their order."""
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+    """Pixel numbers and keys of some pieces, in their order; one of `bands` lines of pixels at a time."""
+    way = end - begin
+    flatter = np.abs(way[:, 0]) >= np.abs(way[:, 1])
+    longer = np.abs(way).max(axis=1)
+    lengths = np.maximum(np.ceil(longer), 1).astype(np.int64)
+    run = np.hypot(way[:, 0], way[:, 1])
+    # per piece: where it begins and how it goes, along its longer side and across
+    along_at, along_by = np.where(flatter, begin[:, 0], begin[:, 1]), np.where(flatter, way[:, 0], way[:, 1])
+    cross_at, cross_by = np.where(flatter, begin[:, 1], begin[:, 0]), np.where(flatter, way[:, 1], way[:, 0])
+    reach = wide * run / np.maximum(longer, 1e-9) / 2
     piece = np.repeat(np.arange(len(half)), lengths)
-    along = np.arange(len(piece)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    t = (along + 0.5) / lengths[piece]
-    point = begin[piece] + (end - begin)[piece] * t[:, None]
-    lengthwise = major[piece]
-    rows = np.arange(len(piece))
-    across = point[rows, 1 - lengthwise]
-    step = np.floor(point[rows, lengthwise])
-    run = np.hypot(*(end - begin).T)
-    slope = (run / np.maximum(np.abs(end - begin).max(axis=1), 1e-9))[piece]
-    reach = wide[piece] * slope / 2
-    arc = offset[piece] + t * run[piece]
-    stripe = (arc % sum(STRIPE)) < STRIPE[0]
-    first = np.floor(across - reach) if smooth else np.floor(across - reach + 0.5)
-    pixel = first[:, None] + np.arange(bands)
-    cover = np.minimum(pixel + 1, (across + reach)[:, None]) - np.maximum(pixel, (across - reach)[:, None])
-    if smooth:
-        level = np.clip(np.rint(cover * (COVERAGES - 1)), 0, COVERAGES - 1).astype(np.int64)
-    else:
-        thick = np.maximum(np.rint(2 * reach), 1)
-        level = np.where(np.arange(bands) < thick[:, None], COVERAGES - 1, 0)
-    x = np.where((lengthwise == 0)[:, None], step[:, None], pixel)
-    y = np.where((lengthwise == 0)[:, None], pixel, step[:, None])
-    inside = (level > 0) & (x >= 0) & (y >= 0) & (x < size[0]) & (y < size[1])
-    key = (half[piece] * KEYS_A_HALF + stripe * COVERAGES)[:, None] + level
-    where = (y * size[0] + x)[inside].astype(np.int64)
-    return where, key[inside].astype(np.int32)
+    number = np.arange(len(piece)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    t = (number + 0.5) / lengths[piece]
+    along = np.floor(along_at[piece] + along_by[piece] * t).astype(np.int64)
+    cross = cross_at[piece] + cross_by[piece] * t
+    stripe = ((offset[piece] + t * run[piece]) % sum(STRIPE)) < STRIPE[0]
+    base = half[piece] * KEYS_A_HALF + stripe * COVERAGES
+    side = reach[piece]
+    lies_flat = flatter[piece]
+    first = np.floor(cross - side + (0.0 if smooth else 0.5)).astype(np.int64)
+    thick = np.maximum(np.rint(2 * side), 1)
+    for band in range(bands):
+        pixel = first + band
+        if smooth:
+            cover = np.minimum(pixel + 1, cross + side) - np.maximum(pixel, cross - side)
+            level = np.clip(np.rint(cover * (COVERAGES - 1)), 0, COVERAGES - 1).astype(np.int64)
+        else:
+            level = np.where(band < thick, COVERAGES - 1, 0)
+        x, y = np.where(lies_flat, along, pixel), np.where(lies_flat, pixel, along)
+        inside = (level > 0) & (x >= 0) & (y >= 0) & (x < size[0]) & (y < size[1])
+        yield (y * size[0] + x)[inside], (base + level)[inside].astype(np.int32)

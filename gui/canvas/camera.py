@@ -14,9 +14,9 @@ MAX_ZOOM = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """`zoom` pixels per scene unit; the scene's origin is at (`x`, `y`) in a viewport of `width` × `height` pixels.
+    """`zoom` pixels per scene unit; the scene's origin is at (`x`, `y`) of a viewport.
 
-    `ratio` is device pixels per pixel.
+    `width` and `height` of the viewport are in pixels, `ratio` is device pixels per pixel.
     """
 
     zoom: float
@@ -62,7 +62,7 @@ class Camera:
         return replace(self, x=self.x + dx, y=self.y + dy)
 
     def fitted(self, box: tuple[float, float, float, float], area: QRectF, most: float = 1.0) -> Camera:
-        """Zoomed and centred so that a box in scene units fills `area` of the viewport, at most at zoom `most`."""
+        """Zoomed and centred so that a box in scene units fills `area`, at most at zoom `most`."""
         width, height = max(box[2] - box[0], 1.0), max(box[3] - box[1], 1.0)
         zoom = min(most, max(MIN_ZOOM, min(area.width() / width, area.height() / height)))
         middle = area.center()

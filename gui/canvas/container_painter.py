@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from gui.canvas.camera import Camera
 from gui.canvas.lettering import Lettering
-from gui.canvas.levels import Level
+from gui.canvas.levels import STARTS, Level
 from gui.canvas.scene_index import SceneIndex
 from gui.theme import Theme
 from model.topology.footprint import CONTAINER_TITLE
@@ -31,10 +31,13 @@ class ContainerPainter:
         self.theme = theme
         self.lettering = Lettering(theme)
 
-    def cards(self, painter: QPainter, index: SceneIndex, *, camera: Camera, level: Level) -> None:
-        """Paint the cards of all containers that can be seen; links run over them."""
+    def cards(
+        self, painter: QPainter, index: SceneIndex, *, trays: bool, camera: Camera, level: Level
+    ) -> None:
+        """Paint the cards of the trays, or of all other containers, that can be seen."""
         for row, rect in _seen(index, camera):
-            self._card(painter, index, row, rect, level)
+            if (index.containers[row].kind is ContainerKind.TRAY) == trays:
+                self._card(painter, index, row, rect, level)
 
     def titles(
         self, painter: QPainter, index: SceneIndex, subtitles: Mapping[int, str], camera: Camera
@@ -74,15 +77,17 @@ class ContainerPainter:
     def _title(
         self, painter: QPainter, index: SceneIndex, row: int, rect: QRectF, subtitle: str, camera: Camera
     ) -> None:
-        """The name keeps its size; where the card is too narrow for it, it is cut, and left out below that."""
+        """The name keeps its size; where the card is too narrow for it, it is cut, or left out."""
         container = index.containers[row]
         name = container.label or short_name(container.id, container.parent)
         px = 12.0 if camera.zoom >= 0.4 else 10.0
         px *= min(1.35, max(1.0, camera.zoom))
         inset = max(3.0, min(12.0, 10 * camera.zoom))
         room = rect.width() - 2 * inset
-        text = self.lettering.cut(name, px, 700, room)
-        if not text:
+        size = self.lettering.fitting(name, px, 700, room + inset, 8.0)
+        px = size or px
+        text = name if size is not None else self.lettering.cut(name, px, 700, room)
+        if not text or (text != name and camera.zoom < STARTS[Level.NODES] * 2):
             return
         strip = CONTAINER_TITLE * camera.zoom
         if index.title_below[row]:

@@ -1,4 +1,4 @@
-"""Where strands run: one cubic each, vertical tangents at its ends, cut in the middle (look.md §2)."""
+"""Where strands run: one cubic each, vertical tangents at its ends, cut in the middle."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def route(strands: Strands) -> Curves:
 
 
 def _sides(box: FloatArray) -> IntArray:
-    """Which side of its box each end leaves from: facing sides, or both tops where boxes stand far apart in a row."""
+    """Which side each end leaves from: facing sides, or both tops where boxes stand far apart in a row."""
     a, b = box[:, 0], box[:, 1]
     a_above = a[:, 3] <= b[:, 1]
     b_above = b[:, 3] <= a[:, 1]
@@ -104,12 +104,22 @@ def _anchors(strands: Strands, side: IntArray) -> FloatArray:
     return anchor.reshape(-1, 2, 2)
 
 
-def nearest(flat: FloatArray, x: float, y: float, reach: float) -> tuple[int, int] | None:
-    """The strand that passes nearest to a point within `reach`, and which half of it (0 or 1)."""
+def nearest(
+    flat: FloatArray, x: float, y: float, reach: float, box: tuple[FloatArray, FloatArray] | None = None
+) -> tuple[int, int] | None:
+    """The strand that passes nearest to a point within `reach`, and which half of it (0 or 1).
+
+    `box` are the lower and upper corners of all strands, where the caller has them.
+    """
     if not len(flat):
         return None
-    low, high = flat.min(axis=1) - reach, flat.max(axis=1) + reach
-    near = np.flatnonzero((low[:, 0] <= x) & (x <= high[:, 0]) & (low[:, 1] <= y) & (y <= high[:, 1]))
+    low, high = box if box is not None else (flat.min(axis=1), flat.max(axis=1))
+    near = np.flatnonzero(
+        (low[:, 0] - reach <= x)
+        & (x <= high[:, 0] + reach)
+        & (low[:, 1] - reach <= y)
+        & (y <= high[:, 1] + reach)
+    )
     if not len(near):
         return None
     begin, end = flat[near, :-1], flat[near, 1:]

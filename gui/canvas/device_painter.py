@@ -1,4 +1,4 @@
-"""Devices: GPU tiles and boxes with icon and name near, plain tiles far (look.md §3)."""
+"""Devices: GPU tiles and boxes with icon and name near, plain tiles far."""
 
 from __future__ import annotations
 
@@ -141,7 +141,8 @@ class DevicePainter:
         if rank < 0:
             return
         tall = rect.height() >= 30
-        px = _rounded(min(18.0, max(7.0, rect.height() * (0.24 if tall else 0.5))))
+        most = 12 * max(1.0, rect.width() / 36)
+        px = _rounded(min(most, max(7.0, rect.height() * (0.24 if tall else 0.5))))
         size = self.lettering.fitting(str(rank), px, 700, rect.width() - 3, _LEAST_RANK)
         middle = rect.top() + rect.height() * (0.22 if tall else 0.5)
         if size is not None:

@@ -1,4 +1,4 @@
-"""The empty drawing says what to do next (look.md §5)."""
+"""The empty drawing says what to do next."""
 
 from __future__ import annotations
 

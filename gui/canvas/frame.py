@@ -1,4 +1,4 @@
-"""`Frame`: the finished picture of the viewport, kept in layers so that only what changed is painted again."""
+"""`Frame`: the finished picture of the viewport, in layers, so that only what changed is painted again."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gui.canvas.scene_painter import Lit, ScenePainter
 from gui.theme import Theme
 
 QUICK_S = 0.022
-"""A picture that is painted within this time follows the hand itself; a dearer one is moved until the hand rests."""
+"""A picture painted within this time follows the hand itself; a dearer one is moved until the hand rests."""
 
 
 class Frame:
-    """Layers of one view: under (grid, containers), links, over (devices), and all of them composed with marks."""
+    """The layers of one view that do not follow the loads, and all of them composed with links and marks."""
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
         self.scene = scene
@@ -41,7 +41,7 @@ class Frame:
         if key != self._view_key:
             self._view_key = key
             self.painter.prepare(camera, level)
-            self._under: QImage | None = None
+            self._ground: QImage | None = None
             self._gpu_key = ()
 
     def image(self, camera: Camera, level: Level, lit: Lit) -> QImage:
@@ -52,10 +52,13 @@ class Frame:
         if key == self._frame_key and self._composed is not None:
             return self._composed
         begin = time.perf_counter()
-        if self._under is None:
-            self._under = self._blank(camera)
-            with QPainter(self._under) as painter:
-                self.painter.paint_under(painter)
+        if self._ground is None:
+            self._ground = self._blank(camera)
+            with QPainter(self._ground) as painter:
+                self.painter.paint_ground(painter)
+            self._trays = self._blank(camera, clear=True)
+            with QPainter(self._trays) as painter:
+                self.painter.paint_trays(painter)
         if gpus != self._gpu_key:
             self._over = self._blank(camera, clear=True)
             with QPainter(self._over) as painter:
@@ -64,9 +67,11 @@ class Frame:
         composed = self._blank(camera)
         with QPainter(composed) as painter:
             painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Source)
-            painter.drawImage(QPoint(0, 0), self._under)
+            painter.drawImage(QPoint(0, 0), self._ground)
             painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
-            self.painter.paint_links(painter)
+            self.painter.paint_links(painter, inside=False)
+            painter.drawImage(QPoint(0, 0), self._trays)
+            self.painter.paint_links(painter, inside=True)
             painter.drawImage(QPoint(0, 0), self._over)
             self.painter.paint_marks(painter, lit)
         self._composed, self._composed_camera, self._frame_key = composed, camera, key

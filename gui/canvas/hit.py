@@ -36,7 +36,7 @@ def hit(painter: ScenePainter, x: float, y: float) -> Hit | None:
     device = _device(painter, x, y, EDGE_OUT_PX / zoom if painter.level >= Level.RANKS else 0.0)
     if device is not None and not device.on_edge:
         return device
-    strand = nearest(painter.flat[painter.shown], x, y, LINK_REACH_PX / zoom)
+    strand = nearest(painter.seen, x, y, LINK_REACH_PX / zoom, painter.seen_box)
     if device is not None:
         return device
     if strand is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
@@ -171,12 +172,12 @@ def _load_lines(scene: Scene, links: list[int], direction: list[int], capacity: 
         else f"Idle {when}"
     ]
     worst = max(float(scene.worst[row, way]) for row, way in pairs)
-    if bool(oversubscribed(worst)):
+    if oversubscribed(np.array([worst])).any():
         offered = max(float(scene.worst[row, way]) * float(scene.index.capacity[row]) for row, way in pairs)
-        what = format_rate(offered)
+        what, which = format_rate(offered), "one of them" if len(links) > 1 else "it"
         lines.insert(
             0,
-            f"Offered {what} = {format_ratio(worst)} what {'one of them' if len(links) > 1 else 'it'} can carry",
+            f"Offered {what} = {format_ratio(worst)} what {which} can carry",
         )
     return lines
 

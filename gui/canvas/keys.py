@@ -1,4 +1,4 @@
-"""Keys on the canvas (look.md §7): nudging, brushes, Tab along links, Space, Esc. Commands belong to the window."""
+"""Keys on the canvas: nudging, brushes, Tab along links, Space, Esc. Commands belong to the window."""
 
 from __future__ import annotations
 

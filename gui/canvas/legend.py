@@ -1,4 +1,4 @@
-"""The legend, drawn from the same tables as the links and tiles. The view and the picture show the same one."""
+"""The legend, drawn from the same tables as links and tiles; view and picture show the same one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SAMPLE_STEPS = (3, 4, 2)  # capacity samples, and both halves of "near half = s
 
 
 def legend_size(room: float) -> QSizeF:
-    """How large the legend is where `room` pixels are free: the ramp always, capacity and tile as they fit."""
+    """How large the legend is where `room` pixels are free: the ramp, and capacity and tile as they fit."""
     width = _RAMP_WIDTH
     for more in (_CAPACITY_WIDTH, _TILE_WIDTH):
         if width + more <= room:

@@ -1,4 +1,4 @@
-"""Which detail is drawn at which zoom (look.md §3)."""
+"""Which detail is drawn at which zoom."""
 
 from __future__ import annotations
 

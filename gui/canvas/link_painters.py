@@ -1,4 +1,4 @@
-"""Links, many or few, behind one interface: `FineLinks` strokes each with QPainter, `BulkLinks` recolours an id buffer.
+"""Links behind one interface: `FineLinks` strokes each with QPainter, `BulkLinks` recolours an id buffer.
 
 Both are prepared once per view; `paint` takes only the loads and is what runs in every frame of an animation.
 """
@@ -34,7 +34,7 @@ class LinkPainter(Protocol):
 def link_painter(
     theme: Theme, curves: Curves, width: FloatArray, shown: IntArray, heat: NDArray[np.uint8], camera: Camera
 ) -> LinkPainter:
-    """The painter that fits the number of strands in `shown`; `heat` (s,) orders the bulk painter's strands."""
+    """The painter that fits the number of strands `shown`; `heat` (s,) orders those of the bulk painter."""
     if len(shown) <= FINE_LIMIT:
         return FineLinks(theme, curves, width, shown, camera)
     return BulkLinks(theme, curves, width, shown[np.argsort(heat[shown], kind="stable")], camera)
@@ -128,7 +128,7 @@ class BulkLinks:
 
 
 def colour_table(theme: Theme) -> NDArray[np.uint32]:
-    """(steps + 1, 16) premultiplied ARGB: eight coverages plain, eight striped; the last row is oversubscribed."""
+    """(steps + 1, 16) premultiplied ARGB: eight coverages plain, eight striped; last row: oversubscribed."""
     colors = [*theme.ramp_colors(), theme.color("over")]
     white = theme.color("over-badge-text")
     table = np.zeros((len(colors), 2 * COVERAGES), dtype=np.uint32)

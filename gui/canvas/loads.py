@@ -1,6 +1,6 @@
-"""The one table of how load and capacity look; painters and legend both read it (look.md §1 and §2).
+"""The one table of how load and capacity look; painters and legend both read it.
 
-Seven flat steps of utilisation, the width of a line by its capacity, and when a link counts as oversubscribed.
+Seven flat steps of utilisation, the width of a line by its capacity, and when a link is oversubscribed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _BOUNDS = np.array(STEP_BOUNDS) - _SLACK
 REFERENCE_BYTES_PER_S = 25e9
 TRAY_FACTOR = 0.5
 FABRIC_FACTOR = 0.9
+CABLES_FACTOR = 0.6
 BUNDLE_FACTOR = 0.42
 BUNDLE_LIMIT = 10.0
 OVER_EXTRA = 3.0

@@ -1,4 +1,4 @@
-"""Marks on links: the pattern of oversubscription with its badge, chosen links, bundle counts, degraded speeds."""
+"""Marks on links: the pattern and badge of oversubscription, chosen links, bundle counts, degraded speeds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ from gui.theme import Theme
 from model.text import format_port, format_rate, format_ratio
 from model.topology.types import NETWORK_LINKS, State
 
-PATTERN_LIMIT = 240
-"""So many oversubscribed directions get halo, gap and arrow; the rest keep the stripes of the bulk painter."""
-BADGE_LIMIT = 80
+PATTERN_LIMIT = 400
+"""So many oversubscribed directions are stroked; the rest keep the stripes of the bulk painter."""
+CROWD = 32
+"""From so many on halo, arrow and half of the extra width go, so that one still sees the stripes."""
+BADGE_LIMIT = 60
+BADGE_SPACING_PX = 120.0
+"""A badge speaks for its neighbours whose ratio is not above its own."""
 COUNT_LIMIT = 60
 
 
@@ -53,7 +57,7 @@ class MarkPainter:
         some = Curves(camera.points(curves.control))
         self._chosen(painter, strands, some, width, loads, chosen)
         self._oversubscribed(painter, some, width, loads, shown)
-        self._badges(painter, some, worst, shown, occupied)
+        self._badges(painter, some, worst, shown, level, occupied)
         self._degraded(painter, scene, strands, some, shown, level, occupied)
         self._counts(painter, strands, some, shown, chosen, level, occupied)
 
@@ -99,27 +103,31 @@ class MarkPainter:
         found = found[np.argsort(-ratio, kind="stable")][:PATTERN_LIMIT][::-1]
         strands = shown[found[:, 0]]
         halves = Curves(curves.control[strands]).halves()[np.arange(len(strands)), found[:, 1]]
-        wide = (np.maximum(width[strands], 1.0) + OVER_EXTRA).tolist()
+        crowd = len(found) > CROWD
+        wide = (np.maximum(width[strands], 1.0) + (OVER_EXTRA / 2 if crowd else OVER_EXTRA)).tolist()
         paths = half_paths(halves)
-        self._pattern(painter, paths, wide)
+        self._pattern(painter, paths, wide, crowd)
+        if crowd:
+            return
         painter.setPen(QPen(self.theme.color("canvas"), 1.2))
         painter.setBrush(self.theme.color("over"))
         for half, thick in zip(halves, wide, strict=True):
             painter.drawPolygon(QPolygonF(middle_arrow(half, thick + 5.0)))
 
-    def _pattern(self, painter: QPainter, paths: list[QPainterPath], wide: list[float]) -> None:
-        """Halo, gap, line, white cross stripes; each of all lines before the next, so that none hides another."""
+    def _pattern(self, painter: QPainter, paths: list[QPainterPath], wide: list[float], crowd: bool) -> None:
+        """Halo, gap, line, white cross stripes; each for all lines before the next, so none hides another."""
         over = self.theme.color("over")
         halo = QColor(over)
         halo.setAlphaF(0.16)
         white = self.theme.color("over-badge-text")
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for color, extra, striped in (
+        passes = [
             (halo, 9.0, False),
             (self.theme.color("canvas"), 3.0, False),
             (over, 0.0, False),
             (white, 0.0, True),
-        ):
+        ]
+        for color, extra, striped in passes[crowd:]:
             for path, thick in zip(paths, wide, strict=True):
                 pen = QPen(color, thick + extra, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
                 if striped:
@@ -129,39 +137,61 @@ class MarkPainter:
                 painter.drawPath(path)
 
     def _badges(
-        self, painter: QPainter, curves: Curves, worst: StrandLoads, shown: IntArray, occupied: Occupancy
+        self,
+        painter: QPainter,
+        curves: Curves,
+        worst: StrandLoads,
+        shown: IntArray,
+        level: Level,
+        occupied: Occupancy,
     ) -> None:
-        """The ratio beside each oversubscribed direction, the worst first; a hidden one has a worse one on its place."""
+        """The ratio beside oversubscribed directions, the worst first."""
         found = np.argwhere(worst.over[shown])
         if not len(found):
             return
         ratio = worst.ratio[shown][found[:, 0], found[:, 1]]
-        order = np.argsort(-ratio, kind="stable")[:BADGE_LIMIT]
-        halves = Curves(curves.control[shown[found[order, 0]]]).halves()[
-            np.arange(len(order)), found[order, 1]
-        ]
-        for half, value in zip(halves, ratio[order].tolist(), strict=True):
-            at = self._badge_place(half, format_ratio(value), occupied)
-            if at is not None:
-                self.lettering.pill(
-                    painter,
-                    format_ratio(value),
-                    at,
-                    fill=self.theme.color("over-badge"),
-                    ink=self.theme.color("over-badge-text"),
-                    border=self.theme.color("canvas"),
-                    px=12,
-                    height=20,
-                    border_width=2,
-                )
+        order = np.argsort(-np.round(ratio, 2), kind="stable")
+        halves = Curves(curves.control[shown[found[:, 0]]]).halves()[np.arange(len(found)), found[:, 1]]
+        points = np.einsum("k,nkd->nd", np.array((0.125, 0.375, 0.375, 0.125)), halves)
+        px = 12.0 if level >= Level.RANKS else 10.0
+        spoken: list[tuple[float, float]] = []
+        for number in order.tolist():
+            x, y = points[number].tolist()
+            if any((x - a) ** 2 + (y - b) ** 2 < BADGE_SPACING_PX**2 for a, b in spoken):
+                continue
+            text = format_ratio(float(ratio[number]))
+            at = self._badge_place(x, y, text, px, occupied)
+            if at is None:
+                continue
+            spoken.append((x, y))
+            self.lettering.pill(
+                painter,
+                text,
+                at,
+                fill=self.theme.color("over-badge"),
+                ink=self.theme.color("over-badge-text"),
+                border=self.theme.color("canvas"),
+                px=px,
+                height=px + 8,
+                border_width=2,
+            )
+            if len(spoken) == BADGE_LIMIT:
+                return
 
-    def _badge_place(self, half: FloatArray, text: str, occupied: Occupancy) -> QPointF | None:
+    def _badge_place(self, x: float, y: float, text: str, px: float, occupied: Occupancy) -> QPointF | None:
         """Beside the line near its middle, on the side that is free."""
-        x, y = (0.125 * half[0] + 0.375 * half[1] + 0.375 * half[2] + 0.125 * half[3]).tolist()
-        away = self.lettering.pill_box(text, QPointF(0, 0), 12, 700, 20).width() / 2 + 11
-        for dx, dy in ((-away, 0.0), (away, 0.0), (-away, -22.0), (away, -22.0), (-away, 22.0), (away, 22.0)):
+        away = self.lettering.pill_box(text, QPointF(0, 0), px, 700, px + 8).width() / 2 + 11
+        lift = px + 10
+        for dx, dy in (
+            (-away, 0.0),
+            (away, 0.0),
+            (-away, -lift),
+            (away, -lift),
+            (-away, lift),
+            (away, lift),
+        ):
             at = QPointF(x + dx, y + dy)
-            if occupied.take(self.lettering.pill_box(text, at, 12, 700, 20)):
+            if occupied.take(self.lettering.pill_box(text, at, px, 700, px + 8)):
                 return at
         return None
 
@@ -222,7 +252,7 @@ class MarkPainter:
         level: Level,
         occupied: Occupancy,
     ) -> None:
-        """ "×8" on bundles: on the chosen ones, or on all where they are few; near, on every link of several cables."""
+        """×8 on bundles: the chosen ones, or all if they are few; near, on every link of several cables."""
         several: NDArray[np.bool_] = strands.cables > 1
         bundles = shown[(strands.bundled & several)[shown]]
         if len(chosen):

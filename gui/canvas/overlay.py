@@ -38,17 +38,18 @@ class Overlay:
         self.mode = SegmentedControl(list(_MODES), "What links show")
         self.mode.chosen.connect(lambda value: context.set_link_mode(cast(LinkMode, value)))
         self.layers: dict[str, LayerChip] = {}
-        groups: list[QWidget] = [_labelled("GPUs", self.colour_by), _labelled("Links", self.mode)]
+        groups: list[QWidget] = [
+            _labelled(view, "GPUs", self.colour_by),
+            _labelled(view, "Links", self.mode),
+        ]
         for name in LAYERS:
             chip = LayerChip(context.theme, _LAYER_NAMES[name])
             chip.clicked.connect(self._layers_clicked)
             self.layers[name] = chip
-        groups.append(_row(list(self.layers.values()), 6))
+        groups.append(_row(view, list(self.layers.values()), 6))
         self._groups = groups
         self.zoom = ZoomBar(view)
         self.legend = Legend(view)
-        for widget in (*groups, self.zoom, self.legend):
-            widget.setParent(view)
         view.zoom_changed.connect(self.zoom.show_zoom)
         self._top = INSET + ROW
         self.update_state()
@@ -163,15 +164,32 @@ class ZoomBar(QFrame):
         return self._percent.text()
 
 
-def _labelled(text: str, control: QWidget) -> QWidget:
+class _Plate(QWidget):
+    """A patch of canvas under controls, so that no link runs through their words."""
+
+    def __init__(self, view: CanvasView) -> None:
+        super().__init__(view)
+        self._canvas = view
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        color = self._canvas.theme.color("canvas")
+        color.setAlphaF(0.88)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(color)
+            painter.drawRoundedRect(QRectF(self.rect()), 7, 7)
+
+
+def _labelled(view: CanvasView, text: str, control: QWidget) -> QWidget:
     caption: QLabel = label(text, 11, 500, "2")
-    return _row([caption, control], 8)
+    return _row(view, [caption, control], 8)
 
 
-def _row(widgets: list[QWidget], gap: int) -> QWidget:
-    holder = QWidget()
+def _row(view: CanvasView, widgets: list[QWidget], gap: int) -> QWidget:
+    holder = _Plate(view)
     line = QHBoxLayout(holder)
-    line.setContentsMargins(0, 0, 0, 0)
+    line.setContentsMargins(2, 0, 2, 0)
     line.setSpacing(gap)
     for widget in widgets:
         line.addWidget(widget)

@@ -39,8 +39,8 @@ def write_picture(
 ) -> None:
     """Write the drawing with the peak loads of the step to `path` (.png, .svg or .pdf by its name).
 
-    `size` is in pixels at 100 %; without it the drawing decides, up to 2,400 pixels wide. `scale` multiplies the
-    pixels of a PNG. `colour_by` fills the GPUs; without it the first of PP, TP, EP, DP, CP of size above 1 does.
+    `size` is in pixels at 100 %; without it the drawing decides, up to 2,400 pixels wide. `scale` multiplies
+    the pixels of a PNG. `colour_by` fills the GPUs; without it the first of PP, TP, EP, DP, CP above size 1.
     Raises InputError when the path cannot be written or names another kind of file.
     """
     target = Path(path)
@@ -132,7 +132,7 @@ class _Picture:
         data = QByteArray()
         buffer = QBuffer(data)
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        image.save(buffer, "PNG")
+        image.save(buffer, b"PNG")
         buffer.close()
         return bytes(data.data())
 

@@ -29,7 +29,8 @@ class Scene:
     """One document and, where there is one, the report on it.
 
     `utilisation` and `ratio` (m, 2): per link what a sends and what b sends, in the chosen mode at the chosen
-    time; `usable` (m,) bytes/s; `row_in_report` (m,) or -1; `worst` (m, 2) the oversubscription of the whole step; `cost` (m, 2) seconds of the step.
+    time. `usable` (m,) bytes/s; `row_in_report` (m,) or -1. `worst` (m, 2): the oversubscription of the whole
+    step; `cost` (m, 2): seconds of the step. `loads_version` counts changes of what links carry.
     """
 
     def __init__(self, document: Document) -> None:
@@ -41,6 +42,7 @@ class Scene:
         self.time_s = 0.0
         self.layers: Set[str] = frozenset(LAYERS)
         self.loads_version = 0
+        self._state = -1
         self._texts_of = -1
         self._drawn_key: tuple[object, ...] = ()
         self._map_report()
@@ -166,7 +168,7 @@ class Scene:
     # Strands
 
     def strands(self, level: Level, zoom: float) -> tuple[Strands, Curves]:
-        """The strands at a level of detail and where they run; kept until the drawing or the level changes."""
+        """The strands at a level of detail and where they run; kept until drawing or level change."""
         opened = zoom >= OPEN_TRAY_ZOOM
         key = (self.index.version, level, opened, self.layers)
         if key != self._drawn_key:

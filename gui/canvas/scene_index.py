@@ -1,4 +1,4 @@
-"""`SceneIndex`: what is drawn, as arrays in scene units, derived from the document and patched by small edits."""
+"""`SceneIndex`: what is drawn, as arrays in scene units, derived from the document and patched by edits."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from model.topology.types import Container, ContainerKind, Device, DeviceKind, L
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
+RowArray = NDArray[np.signedinteger]
 
 DEVICE_KINDS = tuple(DeviceKind)
 LINK_KINDS = tuple(LinkKind)
@@ -33,10 +34,10 @@ _BAND = 20.0  # devices whose centres are this close in height form one row
 class SceneIndex:
     """Devices, links and containers of one document, one row each.
 
-    Devices: `device_ids`, `centre` (n, 2), `half` (n, 2) half sizes, `kind`, `state`, `parent` (container row
-    or -1). Links: `link_ids`, `ends` (m, 2) device rows, `link_kind`, `link_state`, `cables`, `capacity` and `nominal`
-    bytes/s of one direction. Containers: `container_ids`, `hull` (c, 4) x0 y0 x1 y1, `container_parent`,
-    `depth`, `title_below` (whether the name stands at the bottom). `version` counts changes of any of them.
+    Devices: `device_ids`, `centre` (n, 2), `half` (n, 2) half sizes, `kind`, `state`, `parent` (container
+    row or -1). Links: `link_ids`, `ends` (m, 2) device rows, `link_kind`, `link_state`, `cables`, `capacity`
+    and `nominal` bytes/s of one direction. Containers: `container_ids`, `hull` (c, 4) x0 y0 x1 y1,
+    `container_parent`, `depth`, `title_below` (the name stands at the bottom). `version` counts changes.
     """
 
     def __init__(self, document: Document) -> None:
@@ -165,8 +166,8 @@ class SceneIndex:
             np.minimum.at(self.hull[:, :2], owner, self.hull[above, :2])
             np.maximum.at(self.hull[:, 2:], owner, self.hull[above, 2:])
 
-    def _place_titles(self, inside: IntArray, owner: IntArray) -> None:
-        """The name stands away from the cables: below in a tray whose NICs sit on its top edge or along its bottom.
+    def _place_titles(self, inside: RowArray, owner: RowArray) -> None:
+        """Names stand away from the cables: below in a tray whose NICs sit on its top edge or at its bottom.
 
         A tray with NVLink switches of its own has its NICs on the edge, half outside.
         """
@@ -181,7 +182,7 @@ class SceneIndex:
         self.title_below[tray[edge | (at_bottom & ~at_top & ~switched[tray])]] = True
         self.edge_top[tray[edge]] = self.centre[nics[edge], 1]
 
-    def _pad(self, rows: IntArray) -> None:
+    def _pad(self, rows: RowArray) -> None:
         for row in rows:
             if self.hull[row, 0] > self.hull[row, 2]:
                 width, height = EMPTY_CONTAINER
@@ -209,7 +210,7 @@ class SceneIndex:
         return np.hstack((self.centre - self.half, self.centre + self.half))
 
     def bounds(self, ids: Iterable[str] | None = None) -> tuple[float, float, float, float] | None:
-        """The box around everything, or around some devices, links and containers; None when there is nothing."""
+        """The box around everything, or around some devices, links and containers; None around nothing."""
         if ids is None:
             boxes = np.vstack((self.rects(), self.hull))
         else:
@@ -259,7 +260,7 @@ class SceneIndex:
         return np.array(sorted(rows), dtype=np.int32)
 
     def snapshot_move(self, rows: IntArray, dx: float, dy: float) -> None:
-        """Shift devices on the drawing only, while a hand drags them; `patch` or another shift takes it back."""
+        """Shift devices on the drawing only, while a hand drags them; another shift takes it back."""
         self.centre[rows] += (dx, dy)
         self._fit_hulls()
         self.version += 1

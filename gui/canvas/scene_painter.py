@@ -1,7 +1,8 @@
-"""`ScenePainter`: paints a scene in four layers, in pixels of the viewport. View and picture use the same one.
+"""`ScenePainter`: paints a scene in layers, in pixels of the viewport. View and picture use the same one.
 
-Under: grid and containers. Links. Over: devices and names. Marks: oversubscribed directions, chosen links, badges.
-Under and over depend on the view only; links and marks follow the loads.
+From the bottom: the ground (grid, racks, pods), links between trays, the cards of trays, links inside trays,
+devices with all names, and marks (oversubscribed directions, chosen links, badges). Ground, cards and devices
+depend on the view only; links and marks follow the loads.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter
 
 from gui.canvas.camera import Camera
 from gui.canvas.container_painter import ContainerPainter
@@ -25,7 +26,7 @@ from gui.canvas.strands import StrandLoads
 from gui.theme import Theme
 from model.topology.footprint import GRID
 
-_GRID_LEAST = 9.0
+_GRID_LEAST = 11.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class ScenePainter:
         self._devices = DevicePainter(theme)
         self._containers = ContainerPainter(theme)
         self._marks = MarkPainter(theme)
-        self._links: LinkPainter | None = None
+        self._links: dict[bool, LinkPainter] = {}
         self._loads_key: tuple[object, ...] = ()
         self._chosen_key: tuple[object, ...] = ()
 
@@ -58,24 +59,33 @@ class ScenePainter:
         self.shown: IntArray = np.flatnonzero(touching(self.flat, camera.visible(12))).astype(np.int32)
         grown = min(1.5, max(0.7, camera.zoom**0.35))
         self.width = np.maximum(self.strands.width * grown, 0.7)
-        self._links = None
+        self.seen: FloatArray = self.flat[self.shown]
+        self.seen_box = (self.seen.min(axis=1), self.seen.max(axis=1))
+        self._links = {}
 
-    def paint_under(self, painter: QPainter, *, grid: bool = True) -> None:
-        """The canvas, its grid and the containers."""
+    def paint_ground(self, painter: QPainter, *, grid: bool = True) -> None:
+        """The canvas, its grid and the containers around trays."""
         camera = self.camera
         painter.fillRect(QRectF(0, 0, camera.width, camera.height), self.theme.color("canvas"))
         if grid:
             paint_grid(painter, self.theme, camera)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._containers.cards(painter, self.scene.index, camera=camera, level=self.level)
+        self._containers.cards(painter, self.scene.index, trays=False, camera=camera, level=self.level)
 
-    def paint_links(self, painter: QPainter) -> None:
-        """All links in the colours of their loads."""
-        if self._links is None:
-            heat = self._loads()[1].step.max(axis=1, initial=0)
-            self._links = link_painter(self.theme, self.curves, self.width, self.shown, heat, self.camera)
+    def paint_trays(self, painter: QPainter) -> None:
+        """The cards of trays: links between trays run behind them."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._links.paint(painter, self._loads()[0])
+        self._containers.cards(painter, self.scene.index, trays=True, camera=self.camera, level=self.level)
+
+    def paint_links(self, painter: QPainter, *, inside: bool) -> None:
+        """Links inside trays, or all others, in the colours of their loads."""
+        now, worst = self._loads()
+        if inside not in self._links:
+            rows = self.shown[self.strands.inside[self.shown] == inside]
+            heat = worst.step.max(axis=1, initial=0)
+            self._links[inside] = link_painter(self.theme, self.curves, self.width, rows, heat, self.camera)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._links[inside].paint(painter, now)
 
     def paint_over(self, painter: QPainter) -> None:
         """Devices with their names; far out, the tiles of trays."""
@@ -112,8 +122,10 @@ class ScenePainter:
 
     def paint_all(self, painter: QPainter, lit: Lit, *, grid: bool = True) -> None:
         """Every layer, from the canvas up."""
-        self.paint_under(painter, grid=grid)
-        self.paint_links(painter)
+        self.paint_ground(painter, grid=grid)
+        self.paint_links(painter, inside=False)
+        self.paint_trays(painter)
+        self.paint_links(painter, inside=True)
         self.paint_over(painter)
         self.paint_marks(painter, lit)
 
@@ -150,15 +162,12 @@ def paint_grid(painter: QPainter, theme: Theme, camera: Camera) -> None:
     x0, y0, x1, y1 = camera.visible()
     columns = np.arange(np.ceil(x0 / step), np.floor(x1 / step) + 1) * step
     rows = np.arange(np.ceil(y0 / step), np.floor(y1 / step) + 1) * step
+    side = max(2, round(1.6 * camera.ratio)) / camera.ratio
     painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    # one dotted line per row of dots: a dash of nothing with round caps
-    pen = QPen(theme.color("grid"), 1.6, Qt.PenStyle.CustomDashLine, Qt.PenCapStyle.RoundCap)
-    gap = step * camera.zoom / 1.6
-    pen.setDashPattern([0.001, gap - 0.001])
-    painter.setPen(pen)
-    if len(columns) and len(rows):
-        left, right = camera.to_view(QPointF(columns[0], 0)).x(), camera.to_view(QPointF(columns[-1], 0)).x()
-        lines = [QLineF(left, y, right + 0.1, y) for y in (rows * camera.zoom + camera.y).tolist()]
-        painter.drawLines(lines)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(theme.color("grid"))
+    left = (columns * camera.zoom + camera.x - side / 2).tolist()
+    top = (rows * camera.zoom + camera.y - side / 2).tolist()
+    painter.drawRects([QRectF(x, y, side, side) for y in top for x in left])
     painter.restore()

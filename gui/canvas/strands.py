@@ -1,4 +1,4 @@
-"""`Strands`: the lines to draw at a level of detail. A strand is one link, or a bundle of links between the same two ends."""
+"""`Strands`: the lines to draw at a level of detail. A strand is a link, or a bundle between two ends."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gui.canvas.levels import Level
 from gui.canvas.loads import (
     BUNDLE_FACTOR,
     BUNDLE_LIMIT,
+    CABLES_FACTOR,
     FABRIC_FACTOR,
     IDLE_STEP,
     TRAY_FACTOR,
@@ -19,22 +20,30 @@ from gui.canvas.loads import (
     oversubscribed,
     steps_of,
 )
-from gui.canvas.scene_index import KIND_CODE, LINK_CODE, STATE_CODE, FloatArray, IntArray, SceneIndex
+from gui.canvas.scene_index import (
+    KIND_CODE,
+    LINK_CODE,
+    STATE_CODE,
+    FloatArray,
+    IntArray,
+    RowArray,
+    SceneIndex,
+)
 from model.topology.types import HOST_LINKS, SCALE_UP_LINKS, DeviceKind, State
 
 LAYERS = ("scale-up", "pcie", "fabric", "storage")
 OPEN_TRAY_ZOOM = 1.4
-"""Bundles between two trays open into single links from this zoom on (a tray of four GPUs is 260 px wide there)."""
+"""Bundles between two trays open into single links from this zoom on: a tray of four GPUs is 260 px wide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strands:
     """Arrays over s strands.
 
-    `box` (s, 2, 4): the boxes at both ends; `end` (s, 2) numbers those boxes (device row, or n + container row).
-    `links` are link rows ordered by strand, `start` (s + 1,) where each strand's begin, `flipped` (per entry of
-    `links`) whether the link's a is at the strand's second end. `cables` counts them. `width` px of one direction.
-    `inside` tells strands within one tray; `down` those that carry nothing.
+    `box` (s, 2, 4): the boxes at both ends; `end` (s, 2) numbers those boxes (device row, or n + container
+    row). `links` are link rows ordered by strand, `start` (s + 1,) where each strand's begin, `flipped` (per
+    entry of `links`) whether the link's a is at the strand's second end. `cables` counts them. `width` px of
+    one direction. `inside` tells strands within one tray; `down` those that carry nothing.
     """
 
     box: FloatArray
@@ -109,17 +118,17 @@ def build_strands(index: SceneIndex, level: Level, zoom: float, layers: Set[str]
     return _gather(index, rows[order], end[order], flipped[order], same[order], first)
 
 
-def _folding(level: Level, zoom: float, tray: IntArray) -> NDArray[np.bool_]:
+def _folding(level: Level, zoom: float, tray: RowArray) -> NDArray[np.bool_]:
     if level <= Level.NODES:
         return np.ones(len(tray), dtype=bool)
     if zoom < OPEN_TRAY_ZOOM:
-        return (tray >= 0).all(axis=1)
+        return np.all(tray >= 0, axis=1)
     return np.zeros(len(tray), dtype=bool)
 
 
 def _gather(
     index: SceneIndex,
-    rows: IntArray,
+    rows: RowArray,
     end: NDArray[np.int64],
     flipped: NDArray[np.bool_],
     same: NDArray[np.bool_],
@@ -139,7 +148,8 @@ def _gather(
         cables, nominal, down = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int8)
     bundle = np.diff(start) > 1
     host = np.isin(index.link_kind[rows[first]], [LINK_CODE[kind] for kind in HOST_LINKS])
-    factor = np.where(inside & ~host, TRAY_FACTOR, np.where(bundle, BUNDLE_FACTOR, FABRIC_FACTOR))
+    single = np.where(cables > 1, CABLES_FACTOR, FABRIC_FACTOR)
+    factor = np.where(inside & ~host, TRAY_FACTOR, np.where(bundle, BUNDLE_FACTOR, single))
     width = np.minimum(line_width(nominal) * factor, BUNDLE_LIMIT)
     return Strands(
         box=boxes[ends].reshape(-1, 2, 4),
@@ -157,7 +167,7 @@ def _gather(
 def load_strands(
     strands: Strands, capacity: FloatArray, utilisation: FloatArray, ratio: FloatArray
 ) -> StrandLoads:
-    """Loads of strands from those of links, (m, 2) each: a bundle takes its mean, and its worst member's ratio.
+    """Loads of strands from those of links, (m, 2) each: a bundle takes its mean and its worst ratio.
 
     The mean is weighted by capacity, so that it is the utilisation of the whole bundle.
     """

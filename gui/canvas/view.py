@@ -1,10 +1,10 @@
-"""`CanvasView`: the drawing on the screen. It shows the shared state, and hands the mouse to the tool in use."""
+"""`CanvasView`: the drawing on the screen. It shows the shared state and hands the mouse to a tool."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QKeyEvent,
@@ -90,7 +90,7 @@ class CanvasView(QGraphicsView):
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(REST_MS)
-        self._rest.timeout.connect(self._come_to_rest)
+        self._rest.timeout.connect(self.come_to_rest)
         self._dot_clock = QElapsedTimer()
         self._dot_clock.start()
         self._connect_context()
@@ -252,7 +252,8 @@ class CanvasView(QGraphicsView):
         except EditRefused as refused:
             self.context.say(str(refused))
             return
-        self.context.set_selection([part.id for part in (*edit.devices, *edit.containers)])
+        devices, containers = edit.devices, edit.containers
+        self.context.set_selection([*(one.id for one in devices), *(one.id for one in containers)])
 
     def lit(self) -> Lit:
         """What stands out now."""
@@ -335,7 +336,8 @@ class CanvasView(QGraphicsView):
         self.viewport().setCursor(self.tool.cursor)
         self.refresh()
 
-    def _come_to_rest(self) -> None:
+    def come_to_rest(self) -> None:
+        """The hand rests: take the level of detail of this zoom and paint sharply."""
         self._moving = False
         self._level = next_level(self._level, self.zoom)
         self.refresh()
@@ -361,14 +363,14 @@ class CanvasView(QGraphicsView):
 
     # Painting
 
-    def drawBackground(self, painter: QPainter, rect: QRectF) -> None:
+    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         painter.resetTransform()
         camera = self.camera
         if self._moving and self.frame_cache.moved(painter, camera):
             return
         painter.drawImage(QPoint(0, 0), self.frame_cache.image(camera, self._level, self.lit()))
 
-    def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
+    def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         painter.resetTransform()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.scene_data.index.empty:
@@ -511,10 +513,14 @@ class CanvasView(QGraphicsView):
 
     def event(self, event: QEvent) -> bool:
         keys = getattr(self, "keys", None)
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and keys is not None:
-            if keys.wants(event):
-                event.accept()
-                return True
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and keys is not None
+            and keys.wants(event)
+        ):
+            event.accept()
+            return True
         return super().event(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
@@ -530,6 +536,8 @@ class CanvasView(QGraphicsView):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        if self.window().focusWidget() is None:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
         self.overlay.place()
         if self._fit_when_shown:
             self.fit()

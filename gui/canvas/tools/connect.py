@@ -1,4 +1,4 @@
-"""Connect: drag from one device to another. Ends that fit glow; why one does not fit stands at the pointer."""
+"""Connect: drag from device to device. Ends that fit glow; why one does not fit stands at the pointer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one table of load and capacity: steps at their boundaries, widths of look.md §2, pattern above 1."""
+"""The one table of load and capacity: steps at their boundaries, widths, pattern above 1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_rates_of_single_precision_keep_their_step() -> None:
 
 @pytest.mark.parametrize(
     ("capacity", "width"),
-    # look.md §2: 200G 1 · 400G 1.75 · 800G 2.5 · ×5 NVLink 2.7 · ×8 NVLink 5 4 · ×18 NVLink 4 4.1 · 900 GB/s 4.9
+    # 200G 1 · 400G 1.75 · 800G 2.5 · ×5 NVLink 2.7 · ×8 NVLink 5 4 · ×18 NVLink 4 4.1 · 900 GB/s 4.9
     [
         (25e9, 1.0),
         (50e9, 1.75),

@@ -37,7 +37,7 @@ def test_levels_fall_only_ten_percent_below_their_boundary() -> None:
 
 
 def test_nvl72_is_folded_to_one_bundle_per_tray_and_switch_tray_and_opens_near() -> None:
-    # look.md, picture nvl72: 162 bundles of 8 NVLinks for 1,296 links
+    # 162 bundles of 8 NVLinks for 1,296 links
     index = drawn("gb200-nvl72", racks=1)
     folded = build_strands(index, Level.RANKS, 0.6, {"scale-up"})
     assert len(folded) == 162
