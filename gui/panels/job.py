@@ -91,7 +91,7 @@ class SizeLine(QFrame):
         self.mark.setFixedWidth(16)
         self.reason = ElidedLabel("", 11, 400, "2")
         line = QHBoxLayout(self)
-        line.setContentsMargins(6, 1, 6, 1)
+        line.setContentsMargins(6, 0, 6, 0)
         line.setSpacing(6)
         line.addWidget(self.name)
         shown: QWidget = self.field if self.field is not None else self.number
@@ -238,7 +238,9 @@ class JobPanel(Panel):
     # --- state ---------------------------------------------------------------------------------------------
 
     def show_report(self) -> None:
-        self._spans = domain_spans(self.report) if self.report is not None and not self.outdated else {}
+        analysis = self.context.analysis
+        report = analysis.report if analysis is not None else None
+        self._spans = domain_spans(report) if report is not None else {}
         self.refresh()
 
     def show_stale(self) -> None:

@@ -245,7 +245,8 @@ class TimelinePanel(Panel):
 
     def _time_changed(self, time_s: float) -> None:
         until_s = self.context.playback.duration_s
-        if self.context.playback.playing and time_s < self.lanes.time_s and not self.loop.isChecked():
+        wrapped = 0.0 < time_s < self.lanes.time_s - until_s / 2  # not a step back, and not "to the start"
+        if self.context.playback.playing and wrapped and not self.loop.isChecked():
             self.context.playback.pause()
             self.context.playback.set_time(until_s)
             return

@@ -32,6 +32,7 @@ from model.text import format_seconds, plural
 NAME_WIDTH = 62
 AXIS_HEIGHT = 20
 LANE_GAP = 2
+TAG_WIDTH = 60
 LOWEST_LANE, HIGHEST_LANE = 14, 40
 NARROWEST_LABEL = 16
 MOST_LABELS = 300
@@ -139,7 +140,7 @@ class TimelineLanes(QWidget):
         before, self._time_s = self._time_s, time_s
         for moment in (before, time_s):
             x = int(self._x(moment))
-            self.update(QRect(x - 40, 0, 80, self.height()))
+            self.update(QRect(x - TAG_WIDTH - 4, 0, 2 * TAG_WIDTH + 8, self.height()))
 
     def changed(self) -> None:
         """Draw the picture anew at the next paint."""
@@ -260,7 +261,8 @@ class TimelineLanes(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(theme.color("accent"), 2))
         painter.drawLine(QPointF(x, AXIS_HEIGHT - 4), QPointF(x, self.height()))
-        tag = QRectF(min(max(x - 30, NAME_WIDTH - 20), self.width() - 61), 0, 60, AXIS_HEIGHT - 4)
+        left = min(max(x - TAG_WIDTH / 2, NAME_WIDTH - 20), self.width() - TAG_WIDTH - 1)
+        tag = QRectF(left, 0, TAG_WIDTH, AXIS_HEIGHT - 4)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("accent"))
         painter.drawRoundedRect(tag, 4, 4)

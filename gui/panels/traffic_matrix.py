@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QRunnable, QSize, Qt, QThreadPool, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
@@ -16,27 +19,14 @@ from model.step.report import StepReport
 from model.text import format_bytes, format_percent
 
 NARROWEST, WIDEST = 96, 150
-LABELS = 46
+LABELS, LONGEST_LABEL = 46, 7  # pixels, letters
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight
 
 
-class _Reckoning(QRunnable):
-    """Works out the matrix of one report in a worker thread; numpy lets the window go on meanwhile."""
-
-    class Signals(QObject):
-        """A runnable has none of its own."""
-
-        done = Signal(object, object)
-
-    def __init__(self, report: StepReport) -> None:
-        super().__init__()
-        self.signals = self.Signals()
-        self._report = report
-
-    def run(self) -> None:
-        self.signals.done.emit(self._report, matrix_view(self._report))
+# One at a time: what comes later replaces what is still shown. numpy lets the window go on meanwhile.
+_WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="matrix")
 
 
 class HeatMap(QWidget):
@@ -86,9 +76,9 @@ class HeatMap(QWidget):
                 )
             painter.drawRect(area)
             step = max(1, -(-len(self.view.blocks) // 9))
-            for name, first, last in self.view.blocks[::step]:
+            for name, first, last in self.view.short_blocks(LONGEST_LABEL)[::step]:
                 middle = (first + last) / 2 / side * area.height() + area.top()
-                rect = QRectF(0, middle - 7, LABELS - 4, 14)
+                rect = QRectF(0, min(max(0.0, middle - 7), area.bottom() - 13), LABELS - 4, 14)
                 draw_text(
                     painter, rect, name, theme.font(10), theme.color("text-3"), Qt.AlignmentFlag.AlignRight
                 )
@@ -157,10 +147,12 @@ class HeatScale(QWidget):
 class MatrixCard(QWidget):
     """Matrix left; at the right the totals, what crosses nodes and what changes rail."""
 
+    _reckoned = Signal(object, object)
+
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._report: StepReport | None = None
-        self._pending: list[_Reckoning] = []
+        self._reckoned.connect(self._show, Qt.ConnectionType.QueuedConnection)
         self.map = HeatMap(context)
         self.scale = HeatScale(context)
         self._totals = QGridLayout()
@@ -197,11 +189,13 @@ class MatrixCard(QWidget):
         if report is None:
             self.map.set_view(None)
             return
-        work = _Reckoning(report)
-        work.setAutoDelete(False)
-        work.signals.done.connect(self._show, Qt.ConnectionType.QueuedConnection)
-        self._pending.append(work)
-        QThreadPool.globalInstance().start(work)
+        _WORKER.submit(self._reckon, report)
+
+    def _reckon(self, report: StepReport) -> None:
+        """In the worker; a report that was replaced while it waited is left out."""
+        if report is self._report:
+            with suppress(RuntimeError):  # the window closed meanwhile
+                self._reckoned.emit(report, matrix_view(report))
 
     def show_faint(self, faint: bool) -> None:
         """Figures in text 3 while they are of an older state."""
@@ -209,7 +203,6 @@ class MatrixCard(QWidget):
             set_style(figure, tone="3" if faint else "")
 
     def _show(self, report: StepReport, view: MatrixView) -> None:
-        self._pending = [work for work in self._pending if work._report is not report]
         if report is not self._report:
             return
         self.map.set_view(view)

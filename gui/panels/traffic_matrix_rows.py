@@ -31,6 +31,16 @@ class MatrixView:
     smallest: float
     largest: float
 
+    def short_blocks(self, most: int) -> tuple[tuple[str, int, int], ...]:
+        """The blocks with names of at most `most` letters: without what all begin with, else their ends."""
+        names = [name for name, _, _ in self.blocks]
+        if max(map(len, names), default=0) <= most:
+            return self.blocks
+        first_name, last_name = min(names), max(names)  # what these two share, all share
+        same = [a == b for a, b in zip(first_name, last_name, strict=False)]
+        shared = len(first_name[: (*same, False).index(False)].rstrip("0123456789")) if len(names) > 1 else 0
+        return tuple((name[shared:][-most:], first, last) for name, first, last in self.blocks)
+
     @property
     def cuts(self) -> tuple[int, ...]:
         """Rows before which a new block starts."""

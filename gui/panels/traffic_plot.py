@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 from gui.context import AppContext
 from gui.panels.timeline_rows import axis_ticks
 from gui.panels.traffic_links_rows import direction_name
-from gui.panels.traffic_plot_rows import Curve, FloatArray, link_curve
+from gui.panels.traffic_plot_rows import Curve, FloatArray, link_curve, thinned
 from gui.widgets.elided import ElidedLabel
 from model.step.report import StepReport
 
@@ -84,7 +84,7 @@ class UtilisationPlot(QWidget):
         if (start_s, end_s) == self._window or end_s <= start_s:
             return
         self._window = (start_s, end_s)
-        self._range()
+        self._draw()
 
     def set_time(self, time_s: float) -> None:
         """Move the playhead."""
@@ -108,7 +108,9 @@ class UtilisationPlot(QWidget):
             self._plot.removeItem(item)
         self._items = []
         theme = self._context.theme.current
-        for number, (_, curve) in enumerate(self._curves):
+        width = max(50, int(self._plot.width()))
+        for number, (_, whole) in enumerate(self._curves):
+            curve = thinned(whole, *self._window, width)
             color = theme.color("over") if curve.oversubscribed else theme.ramp((3, 5, 2, 4)[number % 4])
             fill = theme.color("over") if curve.oversubscribed else theme.ramp((3, 5, 2, 4)[number % 4])
             fill.setAlpha(90)

@@ -35,6 +35,23 @@ class Curve:
         return float(max(self.percent.max(initial=0.0), self.offered_percent.max(initial=0.0)))
 
 
+def thinned(curve: Curve, start_s: float, end_s: float, columns: int) -> Curve:
+    """The curve within a window with at most `columns` steps, each showing its highest value."""
+    first = max(0, int(np.searchsorted(curve.edges_s, start_s, side="right")) - 1)
+    last = max(first + 1, int(np.searchsorted(curve.edges_s, end_s, side="left")))
+    edges = curve.edges_s[first : last + 1]
+    percent, offered = curve.percent[first:last], curve.offered_percent[first:last]
+    if len(percent) <= columns:
+        return Curve(edges, percent, offered)
+    wanted = np.searchsorted(edges[:-1], np.linspace(edges[0], edges[-1], columns + 1)[:-1], side="left")
+    starts = np.unique(np.minimum(wanted, len(percent) - 1))
+    return Curve(
+        np.concatenate((edges[starts], edges[-1:])),
+        np.maximum.reduceat(percent, starts),
+        np.maximum.reduceat(offered, starts),
+    )
+
+
 def link_curve(report: StepReport, directed: int) -> Curve:
     """The curve of a directed link from 0 to the end of the step; times outside every segment are zero."""
     segments, link = report.segments, directed // 2

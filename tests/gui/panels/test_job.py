@@ -166,3 +166,16 @@ def test_another_edit_of_the_job_shows(qtbot: QtBot, context: AppContext) -> Non
     assert panel.microbatch.value() == 2
     assert panel.count.text() == "8"
     assert panel.count_text.text() == "= 128 ÷ 8 ÷ 2"
+
+
+def test_a_group_that_leaves_its_domain_is_warned_of(
+    qtbot: QtBot, context: AppContext, reanalyse: Callable[[AppContext], Analysis]
+) -> None:
+    """Two replicas of experts inside: EP 8 has stride 2 and spans 16 GPUs, two nodes."""
+    panel = shown(qtbot, context)
+    job = apply_set(context.document.document.job, "parallel.pp=2")
+    context.document.push(SetJob(apply_set(job, "parallel.order=tp-cp-dp-ep-pp")), "outside")
+    assert reanalyse(context).legal
+    line = panel.sizes["ep"]
+    assert line.reason.text() == "8 experts; group spans 2 NVLink domains"
+    assert line.field is not None and line.field.property("mark") == "warning"

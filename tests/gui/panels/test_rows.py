@@ -22,7 +22,7 @@ from gui.panels.traffic_links_rows import (
     state_at,
 )
 from gui.panels.traffic_matrix_rows import LEVELS, blocks_of, heat_levels, heat_table, matrix_view
-from gui.panels.traffic_plot_rows import link_curve
+from gui.panels.traffic_plot_rows import Curve, link_curve, thinned
 from model.job.memory import StageMemory
 from model.job.spec import JobSpec, apply_set
 from model.step.report import Block, BlockKind, Finding, Lane, Segments, Severity, StepReport
@@ -79,6 +79,19 @@ def test_curve_adds_up_to_the_bytes_of_the_link(report: StepReport) -> None:
     sent = float((curve.percent / 100 * np.diff(curve.edges_s)).sum() * usable)
     total = sum(float(part[directed]) for part in report.bytes_by_dimension.values())
     assert sent == pytest.approx(total, rel=1e-4)  # rates are kept in single precision
+
+
+def test_thinning_keeps_the_highest_value_of_each_step() -> None:
+    values = np.zeros(1000)
+    values[[7, 503]] = (80.0, 150.0)
+    curve = Curve(np.linspace(0.0, 10.0, 1001), np.minimum(values, 100.0), np.maximum(values, 100.0))
+    thin = thinned(curve, 0.0, 10.0, 100)
+    assert len(thin.percent) == 100
+    assert np.flatnonzero(thin.percent).tolist() == [0, 50]
+    assert thin.percent[[0, 50]] == pytest.approx([80.0, 100.0]) and thin.offered_percent.max() == 150.0
+    near = thinned(curve, 5.0, 5.1, 100)
+    assert near.edges_s[0] <= 5.0 and near.edges_s[-1] >= 5.1 and near.percent.max() == 100.0
+    assert len(near.percent) <= 12
 
 
 def test_link_table_holds_every_loaded_direction_once(report: StepReport) -> None:
@@ -163,6 +176,12 @@ def test_heat_is_logarithmic_and_zero_apart() -> None:
     assert heat_levels(np.zeros((2, 2))).tolist() == [[0, 0], [0, 0]]
     table = heat_table((0xFFFFFFFF, 0xFF000010, 0xFF000020, 0xFF000030, 0xFF000040))
     assert table[0] == 0xFFFFFFFF and table[1] == 0xFF000010 and table[LEVELS] == 0xFF000040
+
+
+def test_long_host_names_lose_what_they_share(report: StepReport) -> None:
+    view = replace(matrix_view(report), blocks=(("cluster-node007", 0, 16), ("cluster-node011", 16, 32)))
+    assert view.short_blocks(7) == (("007", 0, 16), ("011", 16, 32))
+    assert matrix_view(report).short_blocks(7)[0][0] == "node00"
 
 
 def test_matrix_groups_gpus_by_host(report: StepReport) -> None:
