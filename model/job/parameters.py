@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from model.job.chunks import head_rank, runs_both_ways
 from model.job.shape import ModelShape, layers_per_stage
 from model.job.sizes import padded_vocabulary
 from model.job.spec import JobSpec
@@ -37,12 +38,16 @@ NO_LAYER = LayerParameters(0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class StageParameters:
-    """One stage on a rank: `dense` (`norms` among it) reduces over dp-cp, `experts` over edp."""
+    """One stage on a rank: `dense` reduces over dp-cp, `experts` over edp.
+
+    Of `dense`, `replicated` (`norms` among it) is the same on every rank of a TP group.
+    """
 
     stage: int
     dense: int
     experts: int
     norms: int
+    replicated: int
     largest_layer: LayerParameters
 
     @property
@@ -67,26 +72,49 @@ def active_parameters(shape: ModelShape) -> int:
 
 
 def stage_parameters(job: JobSpec, shape: ModelShape) -> tuple[StageParameters, ...]:
-    """What each rank of each stage of a legal job holds; the vocabulary padded (conventions 23)."""
+    """What each rank of each stage of a legal job holds; the vocabulary padded (conventions 23).
+
+    DualPipe ranks hold the stage at the other end as well (conventions 26).
+    """
     own = job.parallel
     dense = layer_parameters(shape, moe=False, tp=own.tp)
     moe = layer_parameters(shape, moe=True, tp=own.tp, expert_ranks=own.ep * own.etp)
     embedding = padded_vocabulary(shape.vocabulary, job.vocabulary_multiple, own.tp) * shape.hidden // own.tp
+    head = head_rank(job)
     found = []
     for layers in layers_per_stage(job, shape):
         count = layers.dense * dense.dense + layers.moe * moe.dense
+        replicated = layers.dense * dense.replicated + layers.moe * moe.replicated
         norms = layers.dense * dense.norms + layers.moe * moe.norms
         if layers.stage == 0:
-            count += embedding + shape.positions * shape.hidden
-        if layers.stage == own.pp - 1:
+            positions = shape.positions * shape.hidden
+            count += embedding + positions
+            replicated += positions
+        if layers.stage == head:
             count += shape.norm_width
+            replicated += shape.norm_width
             norms += shape.norm_width
-            if not shape.tied_embeddings or own.pp > 1:
+            if not shape.tied_embeddings or head != 0:
                 count += embedding
         kinds = [kind for kind, some in ((dense, layers.dense), (moe, layers.moe)) if some]
         largest = max(kinds, key=lambda kind: kind.total, default=NO_LAYER)
-        found.append(StageParameters(layers.stage, count, layers.moe * moe.experts, norms, largest))
+        found.append(
+            StageParameters(layers.stage, count, layers.moe * moe.experts, norms, replicated, largest)
+        )
+    if runs_both_ways(job):
+        return tuple(_both(one, other) for one, other in zip(found, reversed(found), strict=True))
     return tuple(found)
+
+
+def _both(one: StageParameters, other: StageParameters) -> StageParameters:
+    return StageParameters(
+        stage=one.stage,
+        dense=one.dense + other.dense,
+        experts=one.experts + other.experts,
+        norms=one.norms + other.norms,
+        replicated=one.replicated + other.replicated,
+        largest_layer=max(one.largest_layer, other.largest_layer, key=lambda layer: layer.total),
+    )
 
 
 def layer_parameters(shape: ModelShape, *, moe: bool, tp: int = 1, expert_ranks: int = 1) -> LayerParameters:

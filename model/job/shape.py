@@ -7,6 +7,7 @@ from typing import Literal
 
 from model.catalog import ModelSpec, catalog
 from model.errors import InputError
+from model.job.chunks import positions, rank_of
 from model.job.spec import AttentionShape, JobSpec, ModelObject, MoeShape
 from model.text import name_list
 
@@ -72,7 +73,7 @@ class ModelShape:
 
 @dataclass(frozen=True, slots=True)
 class StageLayers:
-    """The layers of one pipeline stage."""
+    """The layers of one pipeline stage, or of one chunk on it."""
 
     stage: int
     dense: int
@@ -151,17 +152,24 @@ def _of_object(given: ModelObject, sequence_length: int) -> ModelShape:
     )
 
 
-def layers_per_stage(job: JobSpec, shape: ModelShape) -> tuple[StageLayers, ...]:
-    """The layers of each stage of a legal job, contiguous in σ = chunk · p + rank (conventions 24)."""
-    parallel = job.parallel
-    chunks = parallel.pp * parallel.vpp
-    given = parallel.layers_per_stage
-    counts = given if given is not None else (shape.layers // chunks,) * chunks
-    dense, moe = [0] * parallel.pp, [0] * parallel.pp
+def layers_per_chunk(job: JobSpec, shape: ModelShape) -> tuple[StageLayers, ...]:
+    """The layers of each position σ of a legal job (see `chunks`), with the rank that holds it."""
+    count = positions(job)
+    given = job.parallel.layers_per_stage
+    sizes = given if given is not None else (shape.layers // count,) * count
+    found = []
     first = 0
-    for chunk, count in enumerate(counts):
-        routed = sum(shape.is_moe(layer) for layer in range(first, first + count))
-        moe[chunk % parallel.pp] += routed
-        dense[chunk % parallel.pp] += count - routed
-        first += count
-    return tuple(StageLayers(stage, dense[stage], moe[stage]) for stage in range(parallel.pp))
+    for position, size in enumerate(sizes):
+        routed = sum(shape.is_moe(layer) for layer in range(first, first + size)) if shape.moe else 0
+        found.append(StageLayers(rank_of(job, position), size - routed, routed))
+        first += size
+    return tuple(found)
+
+
+def layers_per_stage(job: JobSpec, shape: ModelShape) -> tuple[StageLayers, ...]:
+    """The layers of each pipeline rank of a legal job; of DualPipe without those of its second copy."""
+    dense, moe = [0] * job.parallel.pp, [0] * job.parallel.pp
+    for chunk in layers_per_chunk(job, shape):
+        dense[chunk.stage] += chunk.dense
+        moe[chunk.stage] += chunk.moe
+    return tuple(StageLayers(stage, dense[stage], moe[stage]) for stage in range(job.parallel.pp))
