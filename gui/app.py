@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -22,7 +23,7 @@ logger = logging.getLogger("railsketch")
 class _AfterFirstPaint(QObject):
     """Calls back once, when the window has been painted for the first time."""
 
-    def __init__(self, window: MainWindow, run: object) -> None:
+    def __init__(self, window: MainWindow, run: Callable[[], object]) -> None:
         super().__init__(window)
         self._window = window
         self._run = run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -214,11 +215,11 @@ class MainWindow(QMainWindow):
             "help.about": self._about,
         }
         for choice in ("system", "light", "dark"):
-            handlers[f"theme.{choice}"] = lambda chosen=choice: context.theme.set_choice(chosen)
+            handlers[f"theme.{choice}"] = partial(context.theme.set_choice, choice)
         for spec in ACTIONS.values():
             if spec.group == "tool":
                 tool = cast(Tool, spec.id.removeprefix("tool."))
-                handlers[spec.id] = lambda chosen=tool: context.set_tool(chosen)
+                handlers[spec.id] = partial(context.set_tool, tool)
         on_canvas: Mapping[str, Callable[[CanvasView], object]] = {
             "view.fit": lambda canvas: canvas.fit(),
             "view.fit_selection": lambda canvas: canvas.fit_selection(),
@@ -227,7 +228,7 @@ class MainWindow(QMainWindow):
             "view.zoom_out": lambda canvas: canvas.zoom_out(),
         }
         for ident, run in on_canvas.items():
-            handlers[ident] = lambda chosen=run: self._on_canvas(chosen)
+            handlers[ident] = partial(self._on_canvas, run)
         return handlers
 
     def _on_canvas(self, run: Callable[[CanvasView], object]) -> None:

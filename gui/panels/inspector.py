@@ -27,6 +27,7 @@ from model.catalog import catalog
 from model.document.edits import Edit, Rename, SetFields
 from model.errors import EditRefused
 from model.text import plural
+from model.topology.graph import ThingKind
 from model.topology.types import DeviceKind
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class InspectorPanel(QWidget):
         self.header.set_title(heading)
         self.header.set_note(note)
         if what.count == 1:
-            self.name.set_value((*what.devices, *what.links, *what.containers)[0].id)
+            self.name.set_value(what.ids[0])
         if what.devices:
             self._show_devices(what)
         if what.links:
@@ -251,8 +252,8 @@ class InspectorPanel(QWidget):
 
     def _rename(self, name: str) -> None:
         what = self._what
-        kind = "device" if what.devices else "link" if what.links else "container"
-        old = (*what.devices, *what.links, *what.containers)[0].id
+        kind: ThingKind = "device" if what.devices else "link" if what.links else "container"
+        old = what.ids[0]
         if self._push(Rename(kind, old, name), f"Rename {old}"):
             self._context.set_selection({name})
 

@@ -33,6 +33,15 @@ class Selected:
         return not (self.devices or self.links or self.containers)
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """What all of it is called: devices, links, containers."""
+        return (
+            *(device.id for device in self.devices),
+            *(link.id for link in self.links),
+            *(container.id for container in self.containers),
+        )
+
+    @property
     def count(self) -> int:
         """How many things are selected."""
         return len(self.devices) + len(self.links) + len(self.containers)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.document.document import Document
-from model.job.memory import StageMemory
 from model.step.report import Analysis, Figure, StepReport
 from model.text import format_percent, format_ratio, format_seconds, three_digits
 from model.topology.types import DeviceKind
@@ -40,22 +39,21 @@ def entries(document: Document, analysis: Analysis | None) -> dict[str, Entry]:
     totals = report.totals
     exposed = sum(totals.exposed_s.values())
     share = exposed / totals.time_s if totals.time_s > 0 else 0.0
+    figures = report.figures
     shown = {
-        "step": Entry(
-            "Step", format_seconds(totals.time_s), "", _figure(report, "time_s", totals.time_s, "s")
-        ),
+        "step": Entry("Step", format_seconds(totals.time_s), "", figures.get("step.time_s")),
         "tokens": Entry(
             "Tokens/s/GPU",
             f"{totals.tokens_per_s_per_gpu:,.0f}",
             "",
-            _figure(report, "tokens_per_s_per_gpu", totals.tokens_per_s_per_gpu, ""),
+            figures.get("step.tokens_per_s_per_gpu"),
         ),
-        "mfu": Entry("MFU", format_percent(totals.mfu), "", _figure(report, "mfu", totals.mfu, "")),
+        "mfu": Entry("MFU", format_percent(totals.mfu), "", figures.get("step.mfu")),
         "exposed": Entry(
             "Exposed communication",
             format_percent(share),
             "warning" if share > EXPOSED_WARNING else "",
-            report.figures.get("exposed_s") or _exposed_figure(report, exposed, share),
+            _exposed_figure(report, share),
         ),
     }
     worst = worst_link(report)
@@ -67,18 +65,20 @@ def entries(document: Document, analysis: Analysis | None) -> dict[str, Entry]:
     return shown
 
 
-def _figure(report: StepReport, key: str, value: float, unit: str) -> Figure:
-    return report.figures.get(key) or Figure(value, unit, "from the step's timeline")
-
-
-def _exposed_figure(report: StepReport, exposed_s: float, share: float) -> Figure:
+def _exposed_figure(report: StepReport, share: float) -> Figure:
     inputs: dict[str, float | int | str] = {
-        f"{dimension.upper()} exposed": format_seconds(seconds)
+        f"exposed_{dimension}_s": seconds
         for dimension, seconds in report.totals.exposed_s.items()
         if seconds > 0
     }
-    inputs["step"] = format_seconds(report.totals.time_s)
-    return Figure(share, "", f"exposed time {format_seconds(exposed_s)} ÷ step time", inputs)
+    inputs["step_time_s"] = report.totals.time_s
+    return Figure(
+        share,
+        "",
+        "time in which GPUs wait for exchanges under way ÷ step time",
+        inputs,
+        "seconds are means over all GPUs of the job",
+    )
 
 
 def worst_link(report: StepReport) -> Entry | None:
@@ -119,23 +119,5 @@ def hbm_peak(report: StepReport) -> Entry | None:
     stage = max(report.memory, key=lambda each: each.total_bytes / each.hbm_bytes)
     share = stage.total_bytes / stage.hbm_bytes
     text = f"{three_digits(stage.total_bytes / 1e9)} of {three_digits(stage.hbm_bytes / 1e9)} GB"
-    key = f"memory.stage{stage.stage}"
-    figure = report.figures.get(key) or Figure(
-        stage.total_bytes, "B", "weights + gradients + optimizer + activations + other", _memory_inputs(stage)
-    )
+    figure = report.figures.get(f"memory.stage{stage.stage}.total_bytes")
     return Entry("HBM peak", text, "error" if share > 1 else "", figure, share)
-
-
-def _memory_inputs(stage: StageMemory) -> dict[str, float | int | str]:
-    parts = {
-        "stage": float(stage.stage),
-        "weights": stage.weights_bytes,
-        "gradients": stage.gradients_bytes,
-        "optimizer": stage.optimizer_bytes,
-        "activations": stage.activations_bytes,
-        "other": stage.other_bytes,
-    }
-    return {
-        name: int(value) if name == "stage" else f"{three_digits(value / 1e9)} GB"
-        for name, value in parts.items()
-    }

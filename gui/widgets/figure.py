@@ -10,19 +10,21 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from gui.widgets.style import label, set_font, set_style
-from model.text import format_seconds, si, three_digits
+from model.text import format_bytes, format_percent, format_rate, format_seconds, si, three_digits
 
 if TYPE_CHECKING:
     from gui.context import AppContext
     from model.step.report import Figure
 
-_PLAIN_UNITS = frozenset({"", "1", "%", "GPU", "GPUs", "tokens"})
+_PLAIN_UNITS = frozenset({"%", "GPU", "GPUs", "tokens", "tokens/s"})
+_ENDINGS = (("_bytes_per_s", format_rate), ("_bytes", format_bytes), ("_s", format_seconds))
+_CAPITALS = {name: name.upper() for name in ("tp", "cp", "ep", "pp", "dp", "hbm")} | {"gpus": "GPUs"}
 
 
 def value_text(figure: Figure) -> str:
     """The value of a figure with its unit: (117440512, "B") → "117 MB"."""
     if figure.unit in ("", "1"):
-        return three_digits(figure.value)
+        return format_percent(figure.value) if abs(figure.value) <= 1 else three_digits(figure.value)
     if figure.unit in _PLAIN_UNITS:
         return f"{three_digits(figure.value)} {figure.unit}"
     if figure.unit == "s":
@@ -39,11 +41,25 @@ def input_text(value: float | int | str) -> str:
     return three_digits(value) if 1e-3 <= abs(value) < 1e15 else f"{value:.4g}".replace("-", "−")
 
 
+def input_row(name: str, value: float | int | str) -> tuple[str, str]:
+    """An input in words, with the unit that its name ends in: ("time_s", 4.1) → ("time", "4.10 s")."""
+    for ending, write in _ENDINGS:
+        if name.endswith(ending) and not isinstance(value, str):
+            return _words(name.removesuffix(ending)), write(value)
+    if "flops" in name and not isinstance(value, str):
+        return _words(name.replace("flops", "FLOPs")), si(value, "FLOP")
+    return _words(name), input_text(value)
+
+
+def _words(name: str) -> str:
+    return " ".join(_CAPITALS.get(word, word) for word in name.split("_")).strip() or "value"
+
+
 def derivation_html(title: str, figure: Figure) -> str:
     """How a figure was worked out, for a tool tip."""
     rows = "".join(
-        f"<tr><td>{escape(name)}&nbsp;&nbsp;</td><td align='right'>{escape(input_text(value))}</td></tr>"
-        for name, value in figure.inputs.items()
+        f"<tr><td>{escape(name)}&nbsp;&nbsp;</td><td align='right'>{escape(value)}</td></tr>"
+        for name, value in (input_row(*item) for item in figure.inputs.items())
     )
     source = f"<div>{escape(figure.source)}</div>" if figure.source else ""
     return (
@@ -108,8 +124,12 @@ class FigureLabel(QLabel):
 
     def event(self, event: QEvent) -> bool:
         # The window's F1 shortcut would take the key first.
-        override = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if override and event.key() == Qt.Key.Key_F1 and self._figure is not None:
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and event.key() == Qt.Key.Key_F1
+            and self._figure is not None
+        ):
             event.accept()
             return True
         return super().event(event)
@@ -140,9 +160,9 @@ class ExplainPopup(QFrame):
             grid = QGridLayout()
             grid.setHorizontalSpacing(18)
             grid.setVerticalSpacing(3)
-            for row, (name, value) in enumerate(figure.inputs.items()):
+            for row, (name, value) in enumerate(input_row(*item) for item in figure.inputs.items()):
                 grid.addWidget(label(name, 11, 400, "3"), row, 0)
-                grid.addWidget(label(input_text(value), 11, 600), row, 1, Qt.AlignmentFlag.AlignRight)
+                grid.addWidget(label(value, 11, 600), row, 1, Qt.AlignmentFlag.AlignRight)
             column.addLayout(grid)
         if figure.source:
             column.addWidget(label(figure.source, 10, 400, "3", wrap=True))

@@ -13,7 +13,7 @@ from gui.context import AppContext
 from gui.widgets.bar import Bar
 from gui.widgets.elided import ElidedLabel
 from gui.widgets.fields import ChoiceField, NumberField, ShareField, TextField
-from gui.widgets.figure import ExplainPopup, FigureLabel, derivation_html, input_text, value_text
+from gui.widgets.figure import ExplainPopup, FigureLabel, derivation_html, input_row, input_text, value_text
 from gui.widgets.flow import FlowLayout
 from gui.widgets.search import SearchField
 from gui.widgets.segmented import SegmentedControl
@@ -138,7 +138,8 @@ def test_search_escape_clears(context: AppContext, qtbot: Any) -> None:
     [
         (Figure(117440512, "B", ""), "117 MB"),
         (Figure(0.0123, "s", ""), "12.3 ms"),
-        (Figure(0.319, "", ""), "0.319"),
+        (Figure(0.319, "", ""), "31.9 %"),
+        (Figure(1.5, "", ""), "1.50"),
         (Figure(1234, "tokens", ""), "1,230 tokens"),
     ],
 )
@@ -151,6 +152,22 @@ def test_values_have_si_units(figure: Figure, text: str) -> None:
 )
 def test_inputs_of_figures(value: float | str, text: str) -> None:
     assert input_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "row"),
+    [
+        ("time_s", 4.142, ("time", "4.14 s")),
+        ("exposed_tp_s", 0.0123, ("exposed TP", "12.3 ms")),
+        ("hbm_bytes", 8e10, ("HBM", "80.0 GB")),
+        ("capacity_bytes_per_s", 5e10, ("capacity", "50.0 GB/s")),
+        ("peak_flops_of_all_gpus", 9.89e14, ("peak FLOPs of all GPUs", "989 TFLOP")),
+        ("tokens", 4194304, ("tokens", "4,194,304")),
+        ("link", "a → b", ("link", "a → b")),
+    ],
+)
+def test_inputs_have_words_and_units(name: str, value: float | str, row: tuple[str, str]) -> None:
+    assert input_row(name, value) == row
 
 
 def test_figure_explains_on_f1_enter_and_click(context: AppContext, qtbot: Any) -> None:
