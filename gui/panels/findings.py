@@ -101,22 +101,14 @@ class FindingDelegate(QStyledItemDelegate):
         icon = theme.pixmap(_ICON[finding.severity], 16, ratio, theme.color(tone))
         painter.drawPixmap(rect.left() + 6, rect.top() + 5, icon)
         text = self._text_rect(rect)
-        right = QRect(rect.right() - 74, rect.top() + 4, 68, 17)
-        faint = self._context.stale
-        title = QRect(text.left(), rect.top() + 4, right.left() - text.left() - 4, 17)
-        draw_text(painter, title, short_title(finding), theme.font(12, 600), theme.color("text"))
-        draw_text(
-            painter,
-            right,
-            cost_text(finding),
-            theme.font(12, 600),
-            theme.color("text-3" if faint else "text"),
-            _RIGHT,
-        )
+        line = QRect(text.left(), rect.top() + 4, rect.right() - 6 - text.left(), 17)
+        bold, tint = theme.font(12, 600), theme.color("text-3" if self._context.stale else "text")
+        used = draw_text(painter, line, cost_text(finding), bold, tint, _RIGHT)
+        title = line.adjusted(0, 0, -int(used) - 8, 0)
+        draw_text(painter, title, short_title(finding), bold, theme.color("text"))
         if targets(finding):
-            draw_text(
-                painter, right.translated(0, 17), "Show", theme.font(11, 600), theme.color("accent"), _RIGHT
-            )
+            below = line.translated(0, 17)
+            draw_text(painter, below, "Show", theme.font(11, 600), theme.color("accent"), _RIGHT)
         painter.setFont(theme.font(11))
         painter.setPen(theme.color("text-2" if current else "text-3"))
         if current:
