@@ -12,8 +12,7 @@ from gui.canvas.strands import Strands
 
 BENT = 0.5
 SPREAD = 0.80
-ARCH_GAP = 260.0
-"""Neighbours in a row whose gap is wider than this are joined by an arch over what stands between them."""
+_CORRIDOR = 6.0  # how near to a straight line between two boxes another one may stand
 
 _TOP, _BOTTOM, _LEFT, _RIGHT = range(4)
 _OUT = np.array([(0.0, -1.0), (0.0, 1.0), (-1.0, 0.0), (1.0, 0.0)])
@@ -48,11 +47,14 @@ class Curves:
         return np.einsum("k,skd->sd", basis, self.control)
 
 
-def route(strands: Strands) -> Curves:
-    """One cubic per strand, its ends spread along the sides of the boxes in the order of where they lead."""
+def route(strands: Strands, devices: FloatArray) -> Curves:
+    """One cubic per strand, its ends spread along the sides of the boxes in the order of where they lead.
+
+    `devices` (n, 4) are all boxes; a link in a row of them goes straight, or in an arch over those between.
+    """
     if not len(strands):
         return Curves(np.zeros((0, 4, 2)))
-    side = _sides(strands.box)
+    side = _sides(strands.box, devices)
     anchor = _anchors(strands, side)
     reach = np.abs(anchor[:, 1] - anchor[:, 0])
     vertical = side < _LEFT
@@ -64,19 +66,30 @@ def route(strands: Strands) -> Curves:
     return Curves(np.stack((anchor[:, 0], first, second, anchor[:, 1]), axis=1))
 
 
-def _sides(box: FloatArray) -> IntArray:
-    """Which side each end leaves from: facing sides, or both tops where boxes stand far apart in a row."""
+def _sides(box: FloatArray, devices: FloatArray) -> IntArray:
+    """The side each end leaves from: facing sides, or both tops where something stands between in a row."""
     a, b = box[:, 0], box[:, 1]
     a_above = a[:, 3] <= b[:, 1]
     b_above = b[:, 3] <= a[:, 1]
     gap = np.maximum(b[:, 0] - a[:, 2], a[:, 0] - b[:, 2])
     a_left = a[:, 0] + a[:, 2] <= b[:, 0] + b[:, 2]
-    beside = ~a_above & ~b_above & (gap > 0) & (gap <= ARCH_GAP)
+    beside = ~a_above & ~b_above & (gap > 0)
+    for strand in np.flatnonzero(beside).tolist():
+        beside[strand] = not _blocked(a[strand], b[strand], devices)
     first = np.where(a_above, _BOTTOM, _TOP)
     second = np.where(b_above, _BOTTOM, _TOP)
     first = np.where(beside, np.where(a_left, _RIGHT, _LEFT), first)
     second = np.where(beside, np.where(a_left, _LEFT, _RIGHT), second)
     return np.stack((first, second), axis=1).astype(np.int32)
+
+
+def _blocked(a: FloatArray, b: FloatArray, devices: FloatArray) -> bool:
+    """Whether a device stands in the way from one box to another beside it."""
+    left, right = min(a[2], b[2]), max(a[0], b[0])
+    middles = ((a[1] + a[3]) / 2, (b[1] + b[3]) / 2)
+    low, high = min(middles) - _CORRIDOR, max(middles) + _CORRIDOR
+    between = (devices[:, 0] < right) & (devices[:, 2] > left)
+    return bool((between & (devices[:, 1] < high) & (devices[:, 3] > low)).any())
 
 
 def _anchors(strands: Strands, side: IntArray) -> FloatArray:

@@ -120,6 +120,7 @@ class Foreground:
                 self._halo(out, box)
                 if box.width() >= 12:
                     self._tag(out, box, letters[member])
+        out.setBrush(Qt.BrushStyle.NoBrush)
         out.setPen(QPen(accent, 3))
         out.drawRoundedRect(start.adjusted(-3, -3, 3, 3), 6, 6)
 

@@ -32,11 +32,21 @@ class LinkPainter(Protocol):
 
 
 def link_painter(
-    theme: Theme, curves: Curves, width: FloatArray, shown: IntArray, heat: NDArray[np.uint8], camera: Camera
+    theme: Theme,
+    curves: Curves,
+    width: FloatArray,
+    shown: IntArray,
+    *,
+    heat: NDArray[np.uint8],
+    down: NDArray[np.bool_],
+    camera: Camera,
 ) -> LinkPainter:
-    """The painter that fits the number of strands `shown`; `heat` (s,) orders those of the bulk painter."""
+    """The painter that fits the number of strands `shown`.
+
+    `heat` (s,) orders those of the bulk painter; `down` (s,) are dashed by the fine one.
+    """
     if len(shown) <= FINE_LIMIT:
-        return FineLinks(theme, curves, width, shown, camera)
+        return FineLinks(theme, curves, width, shown, down, camera)
     return BulkLinks(theme, curves, width, shown[np.argsort(heat[shown], kind="stable")], camera)
 
 
@@ -55,9 +65,16 @@ class FineLinks:
     """Antialiased cubics, for the finest look."""
 
     def __init__(
-        self, theme: Theme, curves: Curves, width: FloatArray, shown: IntArray, camera: Camera
+        self,
+        theme: Theme,
+        curves: Curves,
+        width: FloatArray,
+        shown: IntArray,
+        down: NDArray[np.bool_],
+        camera: Camera,
     ) -> None:
         self._theme = theme
+        self._down = down[shown]
         self._shown = shown
         self._width = np.round(width[shown], 2)
         some = Curves(camera.points(curves.control[shown]))
@@ -66,9 +83,10 @@ class FineLinks:
 
     def paint(self, painter: QPainter, loads: StrandLoads) -> None:
         step = loads.step[self._shown]
-        even = step[:, 0] == step[:, 1]
+        self._paint_down(painter)
+        even = (step[:, 0] == step[:, 1]) & ~self._down
         whole = np.flatnonzero(even)
-        parts = np.flatnonzero(np.repeat(~even, 2))
+        parts = np.flatnonzero(np.repeat(~even & ~self._down, 2))
         kind = np.concatenate((np.zeros(len(whole), np.int64), np.ones(len(parts), np.int64)))
         item = np.concatenate((whole, parts))
         heat = np.concatenate((step[whole, 0], step.ravel()[parts]))
@@ -87,6 +105,15 @@ class FineLinks:
                 pen_of = (hot, wide)
                 painter.setPen(flat_pen(self._theme, hot, wide))
             painter.drawPath(self._halves[number] if is_half else self._whole[number])
+
+    def _paint_down(self, painter: QPainter) -> None:
+        """What carries nothing is dashed and lies at the bottom."""
+        pen = QPen(self._theme.ramp(0), 1.2, Qt.PenStyle.CustomDashLine, Qt.PenCapStyle.FlatCap)
+        pen.setDashPattern([4.0, 4.0])
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(pen)
+        for number in np.flatnonzero(self._down).tolist():
+            painter.drawPath(self._whole[number])
 
 
 def flat_pen(theme: Theme, step: int, width: float) -> QPen:

@@ -173,7 +173,7 @@ class Scene:
         key = (self.index.version, level, opened, self.layers)
         if key != self._drawn_key:
             built = build_strands(self.index, level, zoom, self.layers)
-            self._drawn = (built, route(built))
+            self._drawn = (built, route(built, self.index.rects()))
             self._drawn_key = key
         return self._drawn
 

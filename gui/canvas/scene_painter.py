@@ -83,7 +83,15 @@ class ScenePainter:
         if inside not in self._links:
             rows = self.shown[self.strands.inside[self.shown] == inside]
             heat = worst.step.max(axis=1, initial=0)
-            self._links[inside] = link_painter(self.theme, self.curves, self.width, rows, heat, self.camera)
+            self._links[inside] = link_painter(
+                self.theme,
+                self.curves,
+                self.width,
+                rows,
+                heat=heat,
+                down=self.strands.down,
+                camera=self.camera,
+            )
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._links[inside].paint(painter, now)
 

@@ -112,7 +112,7 @@ def build_strands(index: SceneIndex, level: Level, zoom: float, layers: Set[str]
     end[flipped] = end[flipped][:, ::-1]
     key = end[:, 0] * (count + len(index.containers)) + end[:, 1]
     single = ~fold
-    key[single] = -1 - np.arange(int(single.sum()))  # a link of its own each
+    key[single] = np.arange(int(single.sum())) - len(rows)  # each a strand of its own, before all bundles
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=np.iinfo(np.int64).min) != 0)
     return _gather(index, rows[order], end[order], flipped[order], same[order], first)

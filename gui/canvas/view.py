@@ -186,8 +186,13 @@ class CanvasView(QGraphicsView):
         return hit(painter, at.x(), at.y())
 
     def fit(self) -> None:
-        """Show everything."""
-        self._fit_to(self.scene_data.index.bounds())
+        """Show everything, with the arches of links over it."""
+        box = self.scene_data.index.bounds()
+        points = self.painter.flat
+        if box is not None and len(points):
+            low, high = points.min(axis=(0, 1)), points.max(axis=(0, 1))
+            box = (min(box[0], low[0]), min(box[1], low[1]), max(box[2], high[0]), max(box[3], high[1]))
+        self._fit_to(box)
 
     def fit_selection(self) -> None:
         """Show what is selected, or everything."""

@@ -12,6 +12,7 @@ from gui.canvas.scene_index import SceneIndex
 from gui.canvas.strands import LAYERS, build_strands, load_strands
 from model.document.document import Document
 from model.topology.graph import Topology
+from model.topology.types import Device, DeviceKind, Link, LinkKind
 from topology_templates.registry import build
 
 
@@ -81,7 +82,7 @@ def test_a_bundle_shows_its_mean_and_the_pattern_of_its_worst_member() -> None:
 
 def test_links_leave_and_arrive_upright_and_are_cut_in_the_middle() -> None:
     index = drawn("hgx-h100", nodes=2)
-    curves = route(build_strands(index, Level.RANKS, 0.6, {"fabric"}))
+    curves = route(build_strands(index, Level.RANKS, 0.6, {"fabric"}), index.rects())
     assert np.allclose(curves.control[:, 0, 0], curves.control[:, 1, 0])
     assert np.allclose(curves.control[:, 2, 0], curves.control[:, 3, 0])
     halves = curves.halves()
@@ -92,7 +93,7 @@ def test_links_leave_and_arrive_upright_and_are_cut_in_the_middle() -> None:
 
 def test_nearest_tells_the_half_that_is_pointed_at() -> None:
     index = drawn("hgx-h100", nodes=2)
-    curves = route(build_strands(index, Level.RANKS, 0.6, {"fabric"}))
+    curves = route(build_strands(index, Level.RANKS, 0.6, {"fabric"}), index.rects())
     flat = curves.flat()
     x, y = flat[5, 3]
     found = nearest(flat, float(x), float(y), 2.0)
@@ -122,3 +123,13 @@ def test_later_lines_lie_on_top() -> None:
     upright = flat[:, ::-1]
     buffer = raster_halves(np.stack((flat, upright)), np.array([4.0, 4.0]), (100, 100), smooth=True)
     assert buffer.reshape(100, 100)[50, 50] // KEYS_A_HALF in (2, 3)
+
+
+def test_a_link_in_a_row_goes_straight_or_in_an_arch_over_what_stands_between() -> None:
+    devices = tuple(Device(f"leaf{n}", DeviceKind.LEAF, "qm9700") for n in range(3))
+    links = tuple(Link(f"l{b}", "leaf0", f"leaf{b}", LinkKind.INFINIBAND, 50e9) for b in (1, 2))
+    layout = {"leaf0": (0.0, 0.0), "leaf1": (300.0, 0.0), "leaf2": (600.0, 0.0)}
+    index = SceneIndex(Document(Topology(devices, links), layout=layout))
+    straight, arch = route(build_strands(index, Level.PORTS, 1.0, set(LAYERS)), index.rects()).flat()
+    assert np.ptp(straight[:, 1]) == 0
+    assert arch[:, 1].min() < index.rects()[:, 1].min() - 40
