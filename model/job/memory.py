@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from model.job.chunks import head_rank, runs_both_ways
+from model.job.in_flight import most_kept, stages_in_flight
 from model.job.parameters import StageParameters, stage_parameters
-from model.job.shape import ModelShape, StageLayers, layers_per_stage, model_shape
+from model.job.shape import ModelShape, StageLayers, layers_per_chunk, model_shape
 from model.job.sizes import (
     activation_bytes,
+    dense_shards,
+    expert_shards,
     gradient_bytes,
     grid_of,
     microbatches,
-    microbatches_in_flight,
-    padded_vocabulary,
+    received_copies,
     tokens,
     uses_sequence_parallelism,
+    vocabulary_of_rank,
 )
 from model.job.spec import JobSpec
 from model.placement.grid import Grid
@@ -75,7 +79,8 @@ def stage_memory(
     job: JobSpec, shape: ModelShape, grid: Grid, hbm_bytes: Sequence[float]
 ) -> tuple[StageMemory, ...]:
     """Memory of every stage of a legal job; `hbm_bytes` is what a GPU of each stage has."""
-    stages = zip(stage_parameters(job, shape), layers_per_stage(job, shape), hbm_bytes, strict=True)
+    held = _chunks_of_ranks(job, shape)
+    stages = zip(stage_parameters(job, shape), held, hbm_bytes, strict=True)
     return tuple(_stage(job, shape, grid, *stage) for stage in stages)
 
 
@@ -103,8 +108,7 @@ def layer_activations(job: JobSpec, shape: ModelShape, *, moe: bool, whole: bool
     per_width = 6 if swiglu else 4
     if not moe or shape.moe is None:
         return width * (total + per_width * shape.ffn * sharded)
-    received = sharded * shape.moe.top_k * job.experts.imbalance
-    total += received * (4 * h + per_width * shape.moe.expert_ffn)
+    total += received_copies(job, shape) * (4 * h + per_width * shape.moe.expert_ffn / job.parallel.etp)
     total += (per_width * shape.shared_ffn + 4 * shape.moe.experts) * sharded
     return width * total
 
@@ -126,50 +130,63 @@ def _attention(job: JobSpec, shape: ModelShape, *, whole: bool) -> float:
     return kept
 
 
+def _chunks_of_ranks(job: JobSpec, shape: ModelShape) -> list[list[StageLayers]]:
+    """The chunks of each rank, of DualPipe also the one at the other end."""
+    held: list[list[StageLayers]] = [[] for _ in range(job.parallel.pp)]
+    for chunk in layers_per_chunk(job, shape):
+        held[chunk.stage].append(chunk)
+    if runs_both_ways(job):
+        return [own + other for own, other in zip(held, reversed(held), strict=True)]
+    return held
+
+
 def _stage(
     job: JobSpec,
     shape: ModelShape,
     grid: Grid,
     parameters: StageParameters,
-    layers: StageLayers,
+    chunks: Sequence[StageLayers],
     hbm_bytes: float,
 ) -> StageMemory:
     each, zero = state_bytes(job), job.parallel.zero
 
     def state(per_parameter: int, sharded_from: int) -> float:
-        over_dense, over_experts = (grid.dp * grid.cp, grid.edp) if zero >= sharded_from else (1, 1)
-        return per_parameter * (parameters.dense / over_dense + parameters.experts / over_experts)
+        if zero < sharded_from:
+            return per_parameter * float(parameters.total)
+        dense, experts = dense_shards(job, grid), expert_shards(job, grid)
+        return per_parameter * (parameters.dense / dense + parameters.experts / experts)
 
-    kept, activations = _activations(job, shape, grid, layers)
+    kept, activations = _activations(job, shape, grid, parameters.stage, chunks)
     return StageMemory(
-        stage=layers.stage,
+        stage=parameters.stage,
         weights_bytes=state(each.weight, 3),
         gradients_bytes=state(each.gradient, 2),
         optimizer_bytes=state(each.optimizer, 1),
         activations_bytes=activations,
-        other_bytes=_other(job, shape, grid, parameters, layers, activations),
+        other_bytes=_other(job, shape, grid, parameters, chunks, activations),
         hbm_bytes=hbm_bytes,
         layer_activations_bytes=kept,
     )
 
 
-def _activations(job: JobSpec, shape: ModelShape, grid: Grid, layers: StageLayers) -> tuple[float, float]:
+def _activations(
+    job: JobSpec, shape: ModelShape, grid: Grid, rank: int, chunks: Sequence[StageLayers]
+) -> tuple[float, float]:
     """(of the layers in flight, of the stage)."""
-    p, t = job.parallel.pp, job.parallel.tp
+    t, m = job.parallel.tp, microbatches(job, grid)
     dense = layer_activations(job, shape, moe=False)
     moe = layer_activations(job, shape, moe=True)
-    in_flight = microbatches_in_flight(layers.stage, p, microbatches(job, grid))
-    kept = in_flight * (layers.dense * dense + layers.moe * moe)
+    kept = most_kept(job, rank, m, [chunk.dense * dense + chunk.moe * moe for chunk in chunks])
     total, sharded = kept, tokens(job) / t
-    if layers.stage == 0:
-        total += 8 * sharded * in_flight
-    if layers.stage == p - 1:
+    ends = {rank, job.parallel.pp - 1 - rank} if runs_both_ways(job) else {rank}
+    if 0 in ends:
+        total += 8 * sharded * stages_in_flight(job, rank, m) / len(ends)
+    if head_rank(job) in ends:
         beta = activation_bytes(job)
-        vocabulary = padded_vocabulary(shape.vocabulary, job.vocabulary_multiple, t)
-        total += 2 * beta * sharded * shape.hidden + (beta + 4) * sharded * vocabulary
-    if job.recompute == "full" and layers.count:
-        kinds = [moe for moe, some in ((False, layers.dense), (True, layers.moe)) if some]
-        total += max(layer_activations(job, shape, moe=kind, whole=True) for kind in kinds)
+        total += 2 * beta * sharded * shape.hidden + (beta + 4) * tokens(job) * vocabulary_of_rank(job, shape)
+    if job.recompute == "full":
+        kinds = {kind for chunk in chunks for kind, some in ((False, chunk.dense), (True, chunk.moe)) if some}
+        total += max((layer_activations(job, shape, moe=kind, whole=True) for kind in kinds), default=0.0)
     return kept, total
 
 
@@ -178,7 +195,7 @@ def _other(
     shape: ModelShape,
     grid: Grid,
     parameters: StageParameters,
-    layers: StageLayers,
+    chunks: Sequence[StageLayers],
     activations: float,
 ) -> float:
     beta = activation_bytes(job)
@@ -188,9 +205,9 @@ def _other(
         total += beta * tokens(job) * shape.hidden
     if job.parallel.zero == 3:
         largest = parameters.largest_layer
-        over = (grid.dp * grid.cp > 1, grid.edp > 1)
+        over = (dense_shards(job, grid) > 1, expert_shards(job, grid) > 1)
         unit = largest.dense * over[0] + largest.experts * over[1]
-        gathered = unit * min(GATHERED_LAYERS, layers.count)
+        gathered = unit * min(GATHERED_LAYERS, sum(chunk.count for chunk in chunks))
         if not job.parallel.reshard:
             gathered = parameters.dense * over[0] + parameters.experts * over[1]
         total += beta * gathered + gradient_bytes(job) * unit

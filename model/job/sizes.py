@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from model.errors import JobError
+from model.job.shape import ModelShape
 from model.job.spec import JobSpec
 from model.placement.grid import Grid
 
@@ -54,6 +57,52 @@ def gradient_bytes(job: JobSpec) -> int:
     return 4 if job.gradient_precision == "fp32" else 2
 
 
-def microbatches_in_flight(stage: int, stages: int, count: int) -> int:
-    """Forwards that a stage holds at most under 1F1B: min(m, p − r) (traffic_model §2.4)."""
-    return min(count, stages - stage)
+def vocabulary_of_rank(job: JobSpec, shape: ModelShape) -> int:
+    """V / t: rows of an embedding table or output head on one rank."""
+    return padded_vocabulary(shape.vocabulary, job.vocabulary_multiple, job.parallel.tp) // job.parallel.tp
+
+
+def kv_width(job: JobSpec, shape: ModelShape) -> int:
+    """Elements of keys and values of one token on a rank: 2·g_r·d, MLA (a/t)·(dn + dr + dv)."""
+    t = job.parallel.tp
+    if shape.attention.kind == "mla":
+        _, _, dn, dr, dv = shape.mla
+        return shape.heads // t * (dn + dr + dv)
+    return 2 * max(shape.kv_heads // t, 1) * shape.head_dim
+
+
+def sent_copies(job: JobSpec, shape: ModelShape) -> int:
+    """Token copies of a microbatch that a rank sends to experts in one layer (traffic_model §3.4).
+
+    n_loc · k; with a capacity E · ceil(n_loc · k / E · CF), padding included.
+    """
+    if shape.moe is None:
+        return 0
+    copies, factor = local_tokens(job) * shape.moe.top_k, job.experts.capacity_factor
+    if factor is None:
+        return copies
+    return shape.moe.experts * math.ceil(copies * factor / shape.moe.experts)
+
+
+def received_copies(job: JobSpec, shape: ModelShape) -> float:
+    """Token copies that the fullest rank computes in one layer: with a capacity all ranks are equally full.
+
+    Over expert tensor parallelism every rank computes a part of the copies of all.
+    """
+    imbalance = 1.0 if job.experts.capacity_factor is not None else job.experts.imbalance
+    return sent_copies(job, shape) * imbalance * job.parallel.etp
+
+
+def shard_replicas(job: JobSpec, grid: Grid) -> int:
+    """R: parts of the replicas that each hold all shards (HSDP); 1 without `dp_shard`."""
+    return grid.dp // (job.parallel.dp_shard or grid.dp)
+
+
+def dense_shards(job: JobSpec, grid: Grid) -> int:
+    """Ranks that share the state of what is not an expert: D · c, of HSDP dp_shard · c."""
+    return grid.dp * grid.cp // shard_replicas(job, grid)
+
+
+def expert_shards(job: JobSpec, grid: Grid) -> int:
+    """Ranks that share the state of the experts: eD, of HSDP eD ÷ R."""
+    return max(grid.edp // shard_replicas(job, grid), 1)

@@ -1,4 +1,4 @@
-"""Memory of each stage: T1, T4, T7, T8, T11, T22 and the terms of conventions 26 and 27."""
+"""Memory of each stage: T1, T4, T7, T8, T11, T15, T16, T22 and the terms of conventions 26 and 27."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from model.job.default import default_job
+from model.job.in_flight import chunks_in_flight, most_kept, stages_in_flight
 from model.job.memory import layer_activations, state_bytes
 from model.job.parameters import stage_parameters
-from model.job.shape import model_shape
-from model.job.sizes import microbatches_in_flight
+from model.job.shape import layers_per_stage, model_shape
 from model.job.spec import parse_job
 from tests.model.job.cases import gpt3_t8, job, llama_t3, memory
 
@@ -73,6 +73,16 @@ def test_t7_what_the_ends_add() -> None:
     assert logits == 525_336_576 + 262_668_288
 
 
+def test_t7_activations_of_five_chunks_a_rank() -> None:
+    own = llama_t3({"vpp": 5}, schedule="interleaved")
+    assert [chunks_in_flight(own, rank, 32) for rank in range(4)] == [23, 21, 19, 17]
+    rows = memory(own, 1024)
+    assert [row.layer_activations_bytes for row in rows] == [4 * 281_280_512 * n for n in (23, 21, 19, 17)]
+    assert [row.layer_activations_bytes / 1e9 for row in rows] == pytest.approx(
+        [25.88, 23.63, 21.38, 19.13], abs=5e-3
+    )
+
+
 @pytest.mark.parametrize(
     ("sequence_parallel", "recompute", "layer", "stage_0"),
     [(False, "none", 552, 66.84375), (True, "none", 342, None), (True, "selective", 102, 12.3515625)],
@@ -80,28 +90,26 @@ def test_t7_what_the_ends_add() -> None:
 def test_t8_activations_of_gpt3(
     sequence_parallel: bool, recompute: str, layer: int, stage_0: float | None
 ) -> None:
-    own = gpt3_t8(attention="core", recompute=recompute, parallel={"sequence_parallel": sequence_parallel})
-    found = layer_activations(own, model_shape(own), moe=False)
-    assert found == layer * MIB
+    parallel = {"sequence_parallel": sequence_parallel, "vpp": 3}
+    own = gpt3_t8(attention="core", recompute=recompute, parallel=parallel)
+    assert layer_activations(own, model_shape(own), moe=False) == layer * MIB
     if stage_0 is not None:
         # interleaved, 3 chunks: stage 0 holds p·(1 + (p−1)/(p·v)) microbatches of its 12 layers
-        assert found * 12 * 8 * (1 + 7 / 24) == pytest.approx(stage_0 * GIB, rel=1e-12)
+        assert memory(own, 64)[0].layer_activations_bytes == stage_0 * GIB
 
 
 @pytest.mark.parametrize(
-    ("model", "pp", "whole", "selective"),
-    [("megatron-530b", 35, 114.0234375, 23.076171875), ("megatron-1t", 64, 131.25, 26.5625)],
+    ("model", "pp", "vpp", "batch", "whole", "selective"),
+    [("megatron-530b", 35, 3, 280, 114.0234375, 23.076171875), ("megatron-1t", 64, 1, 512, 131.25, 26.5625)],
 )
-def test_t8_activations_of_530b_and_1t(model: str, pp: int, whole: float, selective: float) -> None:
-    def layer(recompute: str, sequence_parallel: bool) -> float:
-        parallel = {"tp": 8, "sequence_parallel": sequence_parallel}
-        own = job(model, parallel, sequence_length=2048, attention="core", recompute=recompute)
-        return layer_activations(own, model_shape(own), moe=False)
-
-    layers = model_shape(job(model)).layers
-    held = layers * (1 + (pp - 1) / (pp * 3)) if pp == 35 else layers
-    assert layer("none", False) * held / GIB == pytest.approx(whole, rel=1e-12)
-    assert layer("selective", True) * held / GIB == pytest.approx(selective, rel=1e-12)
+def test_t8_activations_of_530b_and_1t(
+    model: str, pp: int, vpp: int, batch: int, whole: float, selective: float
+) -> None:
+    for sequence_parallel, recompute, expected in ((False, "none", whole), (True, "selective", selective)):
+        parallel = {"tp": 8, "pp": pp, "vpp": vpp, "sequence_parallel": sequence_parallel}
+        own = job(model, parallel, sequence_length=2048, global_batch=batch, attention="core",
+                  recompute=recompute)  # fmt: skip
+        assert memory(own, 8 * pp)[0].layer_activations_bytes == expected * GIB
 
 
 @pytest.mark.parametrize(
@@ -121,9 +129,124 @@ def test_t11_state_of_a_mixtral_rank() -> None:
     assert value == pytest.approx(52.213e9, rel=1e-5)
 
 
-def test_t22_microbatches_in_flight_under_1f1b() -> None:
-    assert [microbatches_in_flight(stage, 4, 8) for stage in range(4)] == [4, 3, 2, 1]
-    assert [microbatches_in_flight(stage, 4, 2) for stage in range(4)] == [2, 2, 2, 1]
+@pytest.mark.parametrize(
+    ("schedule", "parallel", "m", "held"),
+    [
+        ("1f1b", {"pp": 4}, 8, [4, 3, 2, 1]),
+        ("1f1b", {"pp": 4}, 2, [2, 2, 2, 1]),
+        ("gpipe", {"pp": 4}, 8, [8, 8, 8, 8]),
+        ("zb-h1", {"pp": 4}, 8, [4, 4, 4, 4]),
+        ("zb-v", {"pp": 4}, 8, [4, 4, 4, 4]),
+        ("dualpipe", {"pp": 4}, 8, [5, 5, 5, 5]),
+        ("gpipe", {"pp": 1}, 8, [1]),
+    ],
+)
+def test_t22_microbatches_in_flight(
+    schedule: str, parallel: dict[str, int], m: int, held: list[float]
+) -> None:
+    # T22, traffic_model §2.4
+    own = llama_t3({"tp": 1, **parallel}, schedule=schedule)
+    assert [stages_in_flight(own, rank, m) for rank in range(own.parallel.pp)] == held
+    layer = layer_activations(own, model_shape(own), moe=False)
+    kept = [row.layer_activations_bytes for row in memory(llama_t3({"tp": 1, **parallel}, schedule=schedule,
+            global_batch=m), own.parallel.pp)]  # fmt: skip
+    assert kept == pytest.approx([layer * 80 / own.parallel.pp * n for n in held])
+
+
+def test_t22_chunks_in_flight() -> None:
+    own = llama_t3({"pp": 4, "vpp": 2})
+    assert [chunks_in_flight(own, rank, 8) for rank in range(4)] == [11, 9, 7, 5]
+    assert chunks_in_flight(llama_t3({"pp": 16, "vpp": 8}), 0, 32) == 143
+    # a larger group of microbatches keeps more: 2(p − r − 1) + (v − 1)·N + 1
+    assert chunks_in_flight(llama_t3({"pp": 4, "vpp": 2, "microbatch_group": 6}), 0, 12) == 13
+
+
+def test_chunks_of_different_sizes_are_kept_in_the_order_of_the_schedule() -> None:
+    # p 2, v 2, m 4, N 2; rank 0 runs F0 F0 F1 F1 (groups of 2), then one backward of chunk 1 for each forward
+    own = llama_t3({"pp": 2, "vpp": 2}, schedule="interleaved")
+    assert chunks_in_flight(own, 0, 4) == 5
+    # held after each forward: 3a + 2b, 4a + b, 4a + b, 3a + 2b
+    assert most_kept(own, 0, 4, [10.0, 1.0]) == 4 * 10 + 1
+    assert most_kept(own, 0, 4, [1.0, 10.0]) == 3 * 1 + 2 * 10
+    assert most_kept(own, 0, 4, [2.0, 2.0]) == 10
+
+
+def test_t15_llama_405b_does_not_fit_with_eight_chunks() -> None:
+    layers = [1] * 126 + [0, 0]
+    own = job("llama3-405b", {"tp": 8, "pp": 16, "vpp": 8, "layers_per_stage": layers}, global_batch=2048)
+    first, second = memory(own, 16_384)[:2]
+    # 128 one-layer chunks of 533,200,896 B
+    assert first.layer_activations_bytes == 128 * 533_200_896
+    assert first.layer_activations_bytes == pytest.approx(68.2e9, rel=1e-3)
+    stage = stage_parameters(own, model_shape(own))[1]
+    assert stage.total == 3_187_933_184
+    kept = second.weights_bytes + second.gradients_bytes + second.optimizer_bytes
+    assert kept == pytest.approx(19.43e9, rel=1e-3)
+    assert kept + first.layer_activations_bytes == pytest.approx(87.7e9, rel=1e-3)
+    assert first.total_bytes > first.hbm_bytes
+
+
+def test_t16_fsdp_of_1024() -> None:
+    own = job("llama3-70b", {"zero": 3}, global_batch=1024, gradient_precision="bf16")
+    (row,) = memory(own, 1024)
+    state_of_rank = row.weights_bytes + row.gradients_bytes + row.optimizer_bytes
+    assert state_of_rank == 16 * 70_553_706_496 / 1024
+    assert state_of_rank == pytest.approx(1.102e9, rel=1e-3)
+    # conventions 27: two gathered layers of 1.711 GB and the gradients of one
+    plain = job("llama3-70b", {"zero": 0}, global_batch=1024, gradient_precision="bf16")
+    assert row.other_bytes - memory(plain, 1024)[0].other_bytes == pytest.approx(3 * 1.711e9, rel=1e-3)
+
+
+def test_hybrid_sharding_spreads_the_state_over_its_part_of_the_replicas() -> None:
+    rows = memory(llama_t3({"zero": 3, "dp_shard": 8}), 1024)
+    assert rows[1].weights_bytes == 2 * 2_139_422_720 / 8
+    assert rows[1].optimizer_bytes == 12 * 2_139_422_720 / 8
+    with_context = memory(llama_t3({"zero": 1, "dp_shard": 8, "cp": 2}), 1024)
+    assert with_context[1].optimizer_bytes == 12 * 2_139_422_720 / 16
+
+
+def test_zero_2_shards_gradients_and_optimizer() -> None:
+    row = memory(llama_t3({"zero": 2}), 1024)[1]
+    n = 2_139_422_720
+    assert (row.weights_bytes, row.gradients_bytes, row.optimizer_bytes) == (2 * n, 4 * n / 32, 12 * n / 32)
+
+
+def test_context_parallelism_divides_activations() -> None:
+    plain, cut = memory(llama_t3(global_batch=64), 64)[1], memory(llama_t3({"cp": 2}, global_batch=64), 64)[1]
+    assert cut.activations_bytes == plain.activations_bytes / 2
+
+
+def test_dualpipe_holds_both_ends() -> None:
+    # conventions 26: parameters double; rank 0 holds the first and the last stage
+    plain = memory(llama_t3(global_batch=64), 64)
+    both = memory(llama_t3(schedule="dualpipe", global_batch=64), 64)
+    assert both[0].weights_bytes == plain[0].weights_bytes + plain[3].weights_bytes == both[3].weights_bytes
+    assert both[1].weights_bytes == 2 * plain[1].weights_bytes
+    ids, end = 8 * 8192 / 8 * 5 / 2, 4 * 8192 * 8192 / 8 + 8192 * (128_256 // 8) * 6
+    assert both[0].activations_bytes - both[0].layer_activations_bytes == ids + end
+    assert both[1].activations_bytes == both[1].layer_activations_bytes
+
+
+def test_zb_v_brings_the_head_to_the_first_rank() -> None:
+    own = llama_t3({"pp": 4}, schedule="zb-v", global_batch=64)
+    first, *_, last = stage_parameters(own, model_shape(own))
+    assert first.total == 20 * 106_971_136 + 8192 + 2 * 128_256 * 8192 // 8
+    assert last.total == 20 * 106_971_136
+    uneven = llama_t3({"pp": 2, "layers_per_stage": [10, 20, 30, 20]}, schedule="zb-v")
+    assert [layers.count for layers in layers_per_stage(uneven, model_shape(uneven))] == [30, 50]
+
+
+def test_capacity_and_expert_tensor_parallelism_in_activations() -> None:
+    # Mixtral, 4096 tokens, k 2, CF 1.25: 8 · ceil(4096·2/8 · 1.25) = 10,240 copies whatever the imbalance
+    h, fe = 4096, 14336
+    own = {"sequence_length": 4096, "experts": {"imbalance": 3.0}}
+    base = layer_activations(job("mixtral-8x7b", **own), model_shape(job("mixtral-8x7b")), moe=True)
+    capped = job("mixtral-8x7b", sequence_length=4096, experts={"imbalance": 3.0, "capacity_factor": 1.25})
+    found = layer_activations(capped, model_shape(capped), moe=True)
+    assert base - found == (4096 * 2 * 3 - 10_240) * (4 * h + 6 * fe)
+    # over etp 2 every rank has the copies of both and half the width of each expert
+    wide = job("mixtral-8x7b", {"etp": 2}, **own)
+    assert layer_activations(wide, model_shape(wide), moe=True) - base == 4096 * 2 * 3 * 4 * h
 
 
 def test_full_recompute_keeps_inputs_and_one_whole_layer() -> None:
