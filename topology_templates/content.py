@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from model.topology.graph import Topology
+from model.topology.layout import layout_by_role
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
 
 
@@ -42,6 +44,13 @@ class Sketch:
         """Add a container; gives its id."""
         self.containers.append(Container(ident, kind, parent=parent))
         return ident
+
+
+def finished(sketch: Sketch, name: str) -> TemplateContent:
+    """The content of a sketch, laid out by role."""
+    devices, links, containers = tuple(sketch.devices), tuple(sketch.links), tuple(sketch.containers)
+    positions = layout_by_role(Topology(devices, links, containers))
+    return TemplateContent(name, devices, links, containers, positions)
 
 
 def numbered(prefix: str, number: int, last: int) -> str:

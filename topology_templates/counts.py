@@ -23,9 +23,9 @@ def fabric_counts(plan: FabricPlan, hosts: int, each: Mapping[str, int]) -> Temp
     leaf_spine = plan.leaves * spines_per_leaf
     spine_core = plan.spines * plan.cores_per_group
     counts["devices"] = devices
-    counts["links"] = hosts * (each["links"] + plan.rails) + plan.storage + leaf_spine + spine_core
+    counts["links"] = hosts * (each["links"] + plan.nics) + plan.storage + leaf_spine + spine_core
     counts["nvlink_lanes"] = hosts * each["nvlink_lanes"]
-    counts["host_leaf"] = hosts * plan.rails
+    counts["host_leaf"] = hosts * plan.nics
     counts["leaf_spine"] = leaf_spine * plan.leaf_spine_cables
     counts["spine_core"] = spine_core * plan.spine_core_cables
     return counts

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from model.catalog import SwitchSpec, catalog
@@ -24,11 +25,13 @@ FabricKind = Literal["rail", "tor"]
 STORAGE_CABLES = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FabricPlan:
     """How many switches and cables, and what is joined to what; all numbers from 0.
 
-    `hosts` have one NIC on each of `rails` rails. Raises InputError from `plan_fabric` only.
+    `hosts` have `nics_per_rail` NICs of the model `nic` on each of `rails` rails. Ports of the switches are
+    used in `split` parts each. With `block`, that many hosts (a scalable unit) start with leaves of their
+    own, and no block lies in two pods. Raises InputError from `plan_fabric` only.
     """
 
     hosts: int
@@ -38,26 +41,51 @@ class FabricPlan:
     uplinks: int
     storage: int
     switch: str
+    nic: str
+    nics_per_rail: int = 1
+    split: int = 1
+    block: int = 0
+    prefix: str = ""
 
-    @property
+    @cached_property
     def spec(self) -> SwitchSpec:
         """The switch of all tiers."""
         return catalog().switches[self.switch]
 
+    @cached_property
+    def ports(self) -> int:
+        """Ports of a switch, each part of a split one counted."""
+        return self.spec.ports * self.split
+
     @property
+    def lane(self) -> float:
+        """Bytes/s of a cable between switches."""
+        return self.spec.port_bytes_per_s / self.split
+
+    @property
+    def nics(self) -> int:
+        """NICs of a host."""
+        return self.rails * self.nics_per_rail
+
+    @cached_property
     def hosts_per_unit(self) -> int:
         """Hosts that share a set of leaves."""
-        return self.downlinks if self.kind == "rail" else self.downlinks // self.rails
+        return self.downlinks // (self.nics_per_rail if self.kind == "rail" else self.nics)
 
     @property
     def leaves_per_unit(self) -> int:
         """Leaves of that set."""
         return self.rails if self.kind == "rail" else 1
 
-    @property
+    @cached_property
+    def units_per_block(self) -> int:
+        """Sets of leaves of one block; without blocks of all hosts."""
+        return math.ceil((self.block or self.hosts) / self.hosts_per_unit)
+
+    @cached_property
     def host_leaves(self) -> int:
         """Leaves that hosts are joined to."""
-        return math.ceil(self.hosts / self.hosts_per_unit) * self.leaves_per_unit
+        return (self.unit_of(self.hosts - 1) + 1) * self.leaves_per_unit
 
     @property
     def storage_cables(self) -> int:
@@ -69,37 +97,39 @@ class FabricPlan:
         """Storage nodes on one of the leaves that are theirs alone."""
         return self.downlinks // self.storage_cables
 
-    @property
+    @cached_property
     def leaves(self) -> int:
         """All leaves; those of storage come last."""
         return self.host_leaves + math.ceil(self.storage / self.storage_per_leaf)
 
-    @property
+    @cached_property
     def tiers(self) -> int:
         """2 (leaves and spines) or 3 (and cores)."""
-        return 2 if self.leaves <= self.spec.ports else 3
+        return 2 if self.leaves <= self.ports else 3
 
     @property
     def halves(self) -> int:
         """Separate halves of a pod."""
         return 2 if self.kind == "rail" else 1
 
-    @property
+    @cached_property
     def leaves_per_pod(self) -> int:
-        """Leaves of a full pod: half of a spine's ports go down."""
-        return self.halves * self.spec.ports // 2
+        """Leaves of a full pod: half of a spine's ports go down; with blocks, whole ones only."""
+        most = self.halves * self.ports // 2
+        block = self.units_per_block * self.leaves_per_unit
+        return most // block * block if self.block else most
 
-    @property
+    @cached_property
     def pods(self) -> int:
         """Pods of three tiers; 0 with two."""
         return 0 if self.tiers == 2 else math.ceil(self.leaves / self.leaves_per_pod)
 
-    @property
+    @cached_property
     def spines_per_pod(self) -> int:
         """Spines of one pod; with two tiers all of them."""
         if self.tiers == 3:
             return self.halves * self.uplinks
-        least = math.ceil(self.leaves * self.uplinks / self.spec.ports)
+        least = math.ceil(self.leaves * self.uplinks / self.ports)
         return next(spines for spines in divisors(self.uplinks) if spines >= least)
 
     @property
@@ -112,12 +142,12 @@ class FabricPlan:
         """Cables between a leaf and a spine that are joined."""
         return 1 if self.tiers == 3 else self.uplinks // self.spines_per_pod
 
-    @property
+    @cached_property
     def cores_per_group(self) -> int:
         """Cores that the spines of one number in all pods share."""
         if self.tiers == 2:
             return 0
-        up = self.spec.ports // 2
+        up = self.ports // 2
         return next(cores for cores in divisors(up) if cores >= self.pods / 2)
 
     @property
@@ -128,12 +158,18 @@ class FabricPlan:
     @property
     def spine_core_cables(self) -> int:
         """Cables between a spine and a core that are joined."""
-        return self.spec.ports // 2 // self.cores_per_group if self.cores else 0
+        return self.ports // 2 // self.cores_per_group if self.cores else 0
 
-    def leaf_of(self, host: int, rail: int) -> int:
+    def unit_of(self, host: int) -> int:
+        """The set of leaves of a host."""
+        if not self.block:
+            return host // self.hosts_per_unit
+        return host // self.block * self.units_per_block + host % self.block // self.hosts_per_unit
+
+    def leaf_of(self, host: int, nic: int) -> int:
         """The leaf of a host's NIC."""
-        unit = host // self.hosts_per_unit
-        return unit * self.leaves_per_unit + (rail if self.kind == "rail" else 0)
+        rail = nic // self.nics_per_rail if self.kind == "rail" else 0
+        return self.unit_of(host) * self.leaves_per_unit + rail
 
     def rail_of(self, leaf: int) -> int | None:
         """The rail of a leaf, None where it serves several."""
@@ -171,43 +207,44 @@ def divisors(number: int) -> list[int]:
     return [divisor for divisor in range(1, number + 1) if number % divisor == 0]
 
 
-def plan_fabric(
-    *,
-    hosts: int,
-    rails: int,
-    kind: FabricKind,
-    downlinks: int,
-    uplinks: int,
-    storage: int,
-    switch: str = "qm9700",
-) -> FabricPlan:
-    """The plan for these numbers. Raises InputError naming the parameter and the nearest value that works."""
-    spec = catalog().switches[switch]
-    if downlinks + uplinks > spec.ports:
+def check_plan(plan: FabricPlan) -> FabricPlan:
+    """The plan, if it can be built. Raises InputError naming the parameter and what would work."""
+    downlinks, uplinks, ports = plan.downlinks, plan.uplinks, plan.ports
+    if downlinks + uplinks > ports:
+        if downlinks >= ports:
+            raise InputError(
+                f"leaf_downlinks = {downlinks} does not fit: a leaf ({plan.spec.name}) has {ports} ports, "
+                f"and one must be left for an uplink; at most {ports - 1} downlinks are possible."
+            )
         raise InputError(
-            f"leaf_uplinks = {uplinks} does not fit: a leaf ({spec.name}) has {spec.ports} ports and "
-            f"leaf_downlinks takes {downlinks}; at most {spec.ports - downlinks} uplinks are left."
+            f"leaf_uplinks = {uplinks} does not fit: a leaf ({plan.spec.name}) has {ports} ports and "
+            f"leaf_downlinks takes {downlinks}; at most {ports - downlinks} uplinks are left."
         )
-    if kind == "tor" and downlinks < rails:
+    least = plan.nics_per_rail if plan.kind == "rail" else plan.nics
+    if downlinks < least:
         raise InputError(
-            f"leaf_downlinks = {downlinks} is too few for fabric = tor: the {rails} NICs of a host all go to "
-            f"one leaf; the least is {rails}."
+            f"leaf_downlinks = {downlinks} is too few for fabric = {plan.kind}: {least} NICs of a host go to "
+            f"one leaf; the least is {least}."
         )
-    plan = FabricPlan(hosts, rails, kind, downlinks, uplinks, storage, switch)
-    if storage and plan.tiers == 3 and uplinks < plan.halves:
+    if plan.storage and plan.tiers == 3 and uplinks < plan.halves:
         raise InputError(
             f"leaf_uplinks = {uplinks} is too few with storage: its leaves reach two halves of a pod; "
             f"the least is {plan.halves}."
         )
-    if plan.pods > spec.ports:
-        for more in range(downlinks + 1, spec.ports - uplinks + 1):
-            if FabricPlan(hosts, rails, kind, more, uplinks, storage, switch).pods <= spec.ports:
+    if plan.tiers == 3 and not plan.leaves_per_pod:
+        raise InputError(
+            f"leaf_downlinks = {downlinks} is too few: a scalable unit would have "
+            f"{plan.units_per_block * plan.leaves_per_unit} leaves and does not fit into one pod."
+        )
+    if plan.pods > ports:
+        for more in range(downlinks + 1, ports - uplinks + 1):
+            if replace(plan, downlinks=more).pods <= ports:
                 raise InputError(
-                    f"leaf_downlinks = {downlinks} needs {plan.pods} pods, but a core has ports for "
-                    f"{spec.ports}; the least that works is {more}."
+                    f"leaf_downlinks = {downlinks} needs {plan.pods} pods, but a core has ports for {ports}; "
+                    f"the least that works is {more}."
                 )
         raise InputError(
-            f"leaf_downlinks = {downlinks} needs {plan.pods} pods, but a core has ports for {spec.ports}; "
+            f"leaf_downlinks = {downlinks} needs {plan.pods} pods, but a core has ports for {ports}; "
             f"it takes more downlinks and fewer than {uplinks} uplinks."
         )
     return plan
@@ -215,48 +252,53 @@ def plan_fabric(
 
 def pod_name(plan: FabricPlan, pod: int) -> str | None:
     """The container of a pod, None with two tiers."""
-    return numbered("pod", pod, plan.pods - 1) if plan.pods else None
+    return numbered(f"{plan.prefix}pod", pod, plan.pods - 1) if plan.pods else None
 
 
 def add_pods(sketch: Sketch, plan: FabricPlan) -> None:
     """The containers of the pods."""
     for pod in range(plan.pods):
-        name = pod_name(plan, pod)
-        if name is not None:
-            sketch.container(name, ContainerKind.POD)
+        sketch.container(f"{pod_name(plan, pod)}", ContainerKind.POD)
 
 
-def add_fabric(sketch: Sketch, plan: FabricPlan, nics: list[list[str]]) -> None:
-    """Switches, storage and all cables; `nics[host][rail]` are the ids of the NICs."""
-    lane = plan.spec.port_bytes_per_s
+def add_fabric(sketch: Sketch, plan: FabricPlan, nics: Sequence[Sequence[str]]) -> None:
+    """Switches, storage and all cables; `nics[host]` are the ids of the NICs of a host, rail by rail."""
+    lane = plan.lane
+    host_lane = min(lane, catalog().nics[plan.nic].port_bytes_per_s)
+    storage_lane = min(lane, catalog().hosts["storage"].port_bytes_per_s)
     kind = LinkKind(plan.spec.network)
+    pods = [pod_name(plan, pod) for pod in range(max(plan.pods, 1))]
     leaves = [
         sketch.device(
-            f"leaf{leaf}",
+            f"{plan.prefix}leaf{leaf}",
             DeviceKind.LEAF,
             plan.switch,
-            pod_name(plan, plan.pod_of_leaf(leaf)),
+            pods[plan.pod_of_leaf(leaf)] if plan.pods else None,
             plan.rail_of(leaf),
         )
         for leaf in range(plan.leaves)
     ]
     spines = [
         sketch.device(
-            f"spine{spine}", DeviceKind.SPINE, plan.switch, pod_name(plan, spine // plan.spines_per_pod)
+            f"{plan.prefix}spine{spine}", DeviceKind.SPINE, plan.switch, pods[spine // plan.spines_per_pod]
         )
         for spine in range(plan.spines)
     ]
-    cores = [sketch.device(f"core{core}", DeviceKind.CORE, plan.switch) for core in range(plan.cores)]
+    cores = [
+        sketch.device(f"{plan.prefix}core{core}", DeviceKind.CORE, plan.switch) for core in range(plan.cores)
+    ]
     for host, row in enumerate(nics):
-        for rail, nic in enumerate(row):
-            sketch.link(nic, leaves[plan.leaf_of(host, rail)], kind, lane)
+        for number, nic in enumerate(row):
+            sketch.link(nic, leaves[plan.leaf_of(host, number)], kind, host_lane)
     for number in range(plan.storage):
-        storage = sketch.device(f"storage{number}", DeviceKind.STORAGE, "storage")
+        storage = sketch.device(f"{plan.prefix}storage{number}", DeviceKind.STORAGE, "storage")
         leaf = leaves[plan.host_leaves + number // plan.storage_per_leaf]
-        sketch.link(storage, leaf, kind, lane, plan.storage_cables)
+        sketch.link(storage, leaf, kind, storage_lane, plan.storage_cables)
+    cables = plan.leaf_spine_cables
     for leaf_number, leaf in enumerate(leaves):
         for spine_number in plan.spines_of(leaf_number):
-            sketch.link(leaf, spines[spine_number], kind, lane, plan.leaf_spine_cables)
+            sketch.link(leaf, spines[spine_number], kind, lane, cables)
+    cables = plan.spine_core_cables
     for spine_number, spine in enumerate(spines):
         for core_number in plan.cores_of(spine_number):
-            sketch.link(spine, cores[core_number], kind, lane, plan.spine_core_cables)
+            sketch.link(spine, cores[core_number], kind, lane, cables)

@@ -14,8 +14,8 @@ Parameters = TypeVar("Parameters", bound=BaseModel)
 MAX_STORAGE = 256
 
 
-class FabricParameters(BaseModel):
-    """What every cluster template takes beside its size."""
+class NetworkParameters(BaseModel):
+    """What every cluster on leaves and spines takes beside its size."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,17 +34,22 @@ class FabricParameters(BaseModel):
         title="Fabric",
         description="rail: NIC i of each host on leaf i of its unit. tor: all NICs of a host on one leaf.",
     )
-    host: Literal["full", "plain"] = Field(
-        default="full",
-        title="Hosts",
-        description="full: with CPUs and PCIe switches. plain: GPUs, NICs and NVLink switches only.",
-    )
     storage: int = Field(
         default=0,
         ge=0,
         le=MAX_STORAGE,
         title="Storage nodes",
         description="On leaves of their own, two cables each.",
+    )
+
+
+class FabricParameters(NetworkParameters):
+    """The same for hosts that can be drawn without what is not a GPU, a NIC or an NVLink switch."""
+
+    host: Literal["full", "plain"] = Field(
+        default="full",
+        title="Hosts",
+        description="full: with CPUs and PCIe switches. plain: GPUs, NICs and NVLink switches only.",
     )
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from model.errors import InputError
-from topology_templates import gb200_nvl72, hgx_h100
+from topology_templates import host_clusters, nvl72
 from topology_templates.content import TemplateContent
 from topology_templates.counts import TemplateCounts
+from topology_templates.host_clusters import HostCluster, HostVariant
 from topology_templates.parameters import parse
 
 
@@ -28,23 +29,63 @@ class Template:
     counts: Callable[[Any], TemplateCounts]
 
 
+def _hosts(ident: str, variant: HostVariant, summary: str, kind: type[HostCluster] = HostCluster) -> Template:
+    return Template(ident, variant.title, summary, kind, variant.build, variant.counts)
+
+
 _ALL = (
-    Template(
+    _hosts(
         "hgx-h100",
-        "HGX H100",
+        host_clusters.HGX_H100,
         "Hosts of 8 H100 with 4 NVLink switches and 8 NICs of 400G, on leaves and spines",
-        hgx_h100.HgxH100,
-        hgx_h100.build,
-        hgx_h100.counts,
     ),
     Template(
         "gb200-nvl72",
         "GB200 NVL72",
         "Racks of 72 GPUs in one NVLink domain, 18 trays with 4 NICs of 400G each",
-        gb200_nvl72.Gb200Nvl72,
-        gb200_nvl72.build,
-        gb200_nvl72.counts,
+        nvl72.RackCluster,
+        nvl72.GB200.build,
+        nvl72.GB200.counts,
     ),
+    _hosts(
+        "hgx-h200",
+        host_clusters.HGX_H200,
+        "Hosts of 8 H200, wired as HGX H100 with more memory",
+    ),
+    _hosts(
+        "hgx-b200",
+        host_clusters.HGX_B200,
+        "Hosts of 8 B200 with 2 NVLink switches and 8 NICs of 400G",
+    ),
+    _hosts(
+        "hgx-b300",
+        host_clusters.HGX_B300,
+        "Hosts of 8 B300 with 2 NVLink switches and 8 NICs of 800G on Ethernet",
+    ),
+    Template(
+        "gb300-nvl72",
+        "GB300 NVL72",
+        "Racks of 72 GPUs in one NVLink domain, 18 trays with 4 NICs of 800G each",
+        nvl72.RackCluster,
+        nvl72.GB300.build,
+        nvl72.GB300.counts,
+    ),
+    _hosts(
+        "hgx-h800",
+        host_clusters.HGX_H800,
+        "Hosts of 8 H800, with less than half the NVLinks of HGX H100",
+    ),
+    _hosts(
+        "hgx-a100",
+        host_clusters.HGX_A100,
+        "Hosts of 8 A100 with 6 NVLink switches and 8 NICs of 200G",
+        host_clusters.HdrCluster,
+    ),
+    _hosts(
+        "mi300x", host_clusters.MI300X, "Hosts of 8 MI300X, each joined to the 7 others, and 8 NICs of 400G"
+    ),
+    _hosts("mi325x", host_clusters.MI325X, "Hosts of 8 MI325X, wired as MI300X with more memory"),
+    _hosts("mi355x", host_clusters.MI355X, "Hosts of 8 MI355X, each joined to the 7 others, on Ethernet"),
 )
 
 TEMPLATES: Mapping[str, Template] = MappingProxyType({template.id: template for template in _ALL})

@@ -210,7 +210,7 @@ def test_every_source_id_resolves() -> None:
         CATALOG.models,
     ):
         records.extend(group.values())
-    assert len(records) == 80
+    assert len(records) == 85
     for record in records:
         assert "*" in record.provenance, record.id
         for field in record.provenance:
