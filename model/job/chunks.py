@@ -7,6 +7,8 @@ that rank r also holds a copy of the stage of rank p − 1 − r.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from model.job.spec import JobSpec
 
 ONE_CHUNK = frozenset({"gpipe", "zb-h1", "dualpipe"})
@@ -52,3 +54,9 @@ def runs_both_ways(job: JobSpec) -> bool:
 def microbatch_group(job: JobSpec) -> int:
     """N: microbatches that pass one chunk before the next one's turn; p unless given."""
     return job.parallel.microbatch_group or job.parallel.pp
+
+
+def hops(job: JobSpec) -> tuple[tuple[int, int], ...]:
+    """(from rank, to rank) of every step from one position to the next that leaves a rank."""
+    ranks = [rank_of(job, position) for position in range(positions(job))]
+    return tuple((one, other) for one, other in pairwise(ranks) if one != other)

@@ -71,10 +71,11 @@ def active_parameters(shape: ModelShape) -> int:
     return model_parameters(shape) - shape.moe_layers * idle
 
 
-def stage_parameters(job: JobSpec, shape: ModelShape) -> tuple[StageParameters, ...]:
+def stage_parameters(job: JobSpec, shape: ModelShape, *, copies: bool = True) -> tuple[StageParameters, ...]:
     """What each rank of each stage of a legal job holds; the vocabulary padded (conventions 23).
 
-    DualPipe ranks hold the stage at the other end as well (conventions 26).
+    DualPipe ranks hold a copy of the stage at the other end as well (conventions 26), left out without
+    `copies`.
     """
     own = job.parallel
     dense = layer_parameters(shape, moe=False, tp=own.tp)
@@ -101,7 +102,7 @@ def stage_parameters(job: JobSpec, shape: ModelShape) -> tuple[StageParameters, 
         found.append(
             StageParameters(layers.stage, count, layers.moe * moe.experts, norms, replicated, largest)
         )
-    if runs_both_ways(job):
+    if copies and runs_both_ways(job):
         return tuple(_both(one, other) for one, other in zip(found, reversed(found), strict=True))
     return tuple(found)
 
