@@ -52,6 +52,8 @@ def _candidates(job: JobSpec, world: int, field: str) -> tuple[int | str | bool 
         if name == "vpp":
             found = divisors(model_shape(job).layers)[:_MOST]
         return (None, *found) if name == "dp" else found
+    if field in ("parallel.dp_shard", "parallel.microbatch_group"):
+        return _parts(job, world, name)
     if field in _FLAGS:
         return (True, False)
     if field == "parallel.zero":
@@ -72,6 +74,18 @@ def _candidates(job: JobSpec, world: int, field: str) -> tuple[int | str | bool 
     described = getattr(owner, "model_fields", {}).get(name)
     choices = get_args(described.annotation) if described is not None else ()
     return choices if choices and all(isinstance(one, str) for one in choices) else ()
+
+
+def _parts(job: JobSpec, world: int, name: str) -> tuple[int | None, ...]:
+    """Divisors of D, or sizes of a group of microbatches; null first."""
+    own = job.parallel
+    dp = own.dp or world // (own.tp * own.cp * own.pp)
+    if not dp:
+        return (None,)
+    if name == "dp_shard":
+        return (None, *divisors(dp)[:_MOST])
+    m = job.global_batch // (job.microbatch * dp)
+    return (None, *range(own.pp, min(m, own.pp + _MOST) + 1))
 
 
 def _reason(job: JobSpec, world: int, field: str, value: object, before: set[str]) -> str:

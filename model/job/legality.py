@@ -9,6 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from model.errors import JobError
+from model.job.chunks import (
+    ONE_CHUNK,
+    chunks_per_rank,
+    microbatch_group,
+    running_schedule,
+    runs_both_ways,
+)
 from model.job.shape import ModelShape, model_shape
 from model.job.sizes import uses_sequence_parallelism
 from model.job.spec import JobSpec
@@ -161,12 +168,27 @@ def _expert_grid(case: _Case) -> Iterator[Violation]:
 
 
 def _chunks(case: _Case) -> Iterator[Violation]:
-    own = case.job.parallel
+    own, schedule = case.job.parallel, running_schedule(case.job)
     if own.vpp > 1 and own.pp == 1:
         yield Violation(
             "chunks", f"vpp {own.vpp} needs pp > 1, but pp is 1; vpp 1 fits", "parallel.vpp", (1,)
         )
-    elif own.vpp > 1 and own.pp == 2 and not case.job.overlap.pipeline:
+    elif own.vpp > 1 and schedule in ONE_CHUNK:
+        yield Violation(
+            "chunks",
+            f"schedule {schedule} runs one chunk a stage, but vpp is {own.vpp}; vpp 1 fits, or schedule "
+            "interleaved",
+            "parallel.vpp",
+            (1,),
+        )
+    elif own.vpp > 2 and schedule == "zb-v":
+        yield Violation(
+            "chunks",
+            f"schedule zb-v runs two chunks a stage, but vpp is {own.vpp}; vpp 2 fits",
+            "parallel.vpp",
+            (2,),
+        )
+    elif schedule == "interleaved" and own.pp == 2 and not case.job.overlap.pipeline:
         yield Violation(
             "chunks",
             f"vpp {own.vpp} with pp 2 needs overlap.pipeline true; or take pp 4 or vpp 1",
@@ -175,27 +197,50 @@ def _chunks(case: _Case) -> Iterator[Violation]:
         )
 
 
+def _both_ways(case: _Case) -> Iterator[Violation]:
+    own, m = case.job.parallel, case.microbatches
+    if not runs_both_ways(case.job):
+        return
+    if own.pp % 2:
+        near = _near(own.pp, tuple(p for p in divisors(case.shape.layers) if p % 2 == 0))
+        yield Violation(
+            "both ways",
+            f"schedule dualpipe runs from both ends and needs an even pp, but pp is {own.pp}{_say(near)}",
+            "parallel.pp",
+            near,
+        )
+    elif m % 2:
+        each = case.job.microbatch * case.dp
+        near = tuple(count * each for count in nearest_multiples(m, 2))
+        yield Violation(
+            "both ways",
+            f"schedule dualpipe sends half of the microbatches each way, but there are {m}"
+            f"{_say(near, 'nearest global_batch')}",
+            "global_batch",
+            near,
+        )
+
+
 def _layers(case: _Case) -> Iterator[Violation]:
     own, layers = case.job.parallel, case.shape.layers
-    chunks, given = own.pp * own.vpp, own.layers_per_stage
+    v, given = chunks_per_rank(case.job), own.layers_per_stage
+    chunks = own.pp * v
     if given is not None:
         if len(given) != chunks or sum(given) != layers:
             yield Violation(
                 "layers",
                 f"layers_per_stage has {len(given)} entries that add up to {sum(given)}; it needs "
-                f"pp × vpp = {own.pp} × {own.vpp} = {chunks} entries that add up to {layers} layers",
+                f"pp × vpp = {own.pp} × {v} = {chunks} entries that add up to {layers} layers",
                 "parallel.layers_per_stage",
             )
     elif layers % chunks:
         legal = tuple(
-            p
-            for p in divisors(layers)
-            if layers % (p * own.vpp) == 0 and case.world % (own.tp * own.cp * p) == 0
+            p for p in divisors(layers) if layers % (p * v) == 0 and case.world % (own.tp * own.cp * p) == 0
         )
         near = _near(own.pp, legal)
         yield Violation(
             "layers",
-            f"{layers} layers are not a multiple of pp × vpp = {own.pp} × {own.vpp} = {chunks}"
+            f"{layers} layers are not a multiple of pp × vpp = {own.pp} × {v} = {chunks}"
             f"{_say(near, 'nearest pp')}, or give layers_per_stage",
             "parallel.pp",
             near,
@@ -268,9 +313,9 @@ def _batch(case: _Case) -> Iterator[Violation]:
 
 def _interleaved(case: _Case) -> Iterator[Violation]:
     own, m = case.job.parallel, case.microbatches
-    if own.vpp == 1 or own.pp == 1 or not m:
+    if running_schedule(case.job) != "interleaved" or not m:
         return
-    group = own.microbatch_group or own.pp
+    group = microbatch_group(case.job)
     each = case.job.microbatch * case.dp
     if not own.pp <= group <= m:
         yield Violation(
@@ -375,12 +420,35 @@ def _ulysses(case: _Case) -> Iterator[Violation]:
 
 
 def _shards(case: _Case) -> Iterator[Violation]:
-    shard = case.job.parallel.dp_shard
-    if shard is not None and case.dp and case.dp % shard:
+    own, shard = case.job.parallel, case.job.parallel.dp_shard
+    if shard is None or not case.dp:
+        return
+    if case.dp % shard:
         near = _near(shard, divisors(case.dp))
         yield Violation(
             "shards",
             f"dp {case.dp} is not a multiple of dp_shard {shard}{_say(near)}",
+            "parallel.dp_shard",
+            near,
+        )
+        return
+    if own.zero == 0:
+        yield Violation(
+            "shards",
+            f"dp_shard {shard} needs something to shard, but zero is 0; zero 1, 2 or 3 fits, or no dp_shard",
+            "parallel.zero",
+            (1, 2, 3),
+        )
+    ranks = own.tp * own.cp * shard
+    if case.shape.moe is not None and ranks % (own.etp * own.ep):
+        near = _near(
+            shard,
+            tuple(one for one in divisors(case.dp) if own.tp * own.cp * one % (own.etp * own.ep) == 0),
+        )
+        yield Violation(
+            "shards",
+            f"each part of dp_shard {shard} has tp × cp × dp_shard = {own.tp} × {own.cp} × {shard} = {ranks} "
+            f"ranks, not a multiple of etp × ep = {own.etp} × {own.ep}{_say(near)}",
             "parallel.dp_shard",
             near,
         )
@@ -391,6 +459,7 @@ RULES: tuple[_Rule, ...] = (
     _order,
     _expert_grid,
     _chunks,
+    _both_ways,
     _layers,
     _heads,
     _widths,

@@ -66,7 +66,8 @@ def test_t29_key_value_heads() -> None:
 
 
 def test_t29_a_rest_of_microbatches_in_an_interleaved_schedule() -> None:
-    own = small({"pp": 4, "vpp": 3}, schedule="interleaved", global_batch=6)
+    # p 4, m 6, v 2: a remainder of 2 is less than 4
+    own = small({"pp": 4, "vpp": 2}, {"layers": 16}, schedule="interleaved", global_batch=6)
     (found,) = violations(own, 4)
     assert (found.rule, found.nearest) == ("interleaving", (4, 8))
     assert "6 microbatches leave a rest of 2 in groups of 4, less than pp 4" in found.message
@@ -104,6 +105,13 @@ def test_t29_a_sequence_that_context_parallelism_cannot_cut() -> None:
         (small(overlap={"tensor": True}), 1, "overlap", (False,), "overlap.tensor true needs"),
         (small({"tp": 4, "cp": 2, "cp_algorithm": "ulysses"}), 8, "ulysses", (1, 3), "12 ÷ tp 4 = 3"),
         (small({"dp_shard": 3}), 4, "shards", (2, 4), "dp 4 is not a multiple of dp_shard 3; nearest 2, 4"),
+        (small({"dp_shard": 2, "zero": 0}), 4, "shards", (1, 2, 3), "zero 1, 2 or 3 fits"),
+        (mixtral({"ep": 8, "dp_shard": 4}), 16, "shards", (8,), "= 1 × 1 × 4 = 4 ranks, not"),
+        (small({"vpp": 2, "pp": 3}, schedule="gpipe"), 3, "chunks", (1,), "gpipe runs one chunk a stage"),
+        (small({"vpp": 3, "pp": 3}, schedule="zb-v"), 3, "chunks", (2,), "vpp 2 fits"),
+        (small({"pp": 4}, schedule="zb-v"), 4, "layers", (2,), "pp × vpp = 4 × 2 = 8"),
+        (small({"pp": 3}, schedule="dualpipe"), 3, "both ways", (2, 4), "needs an even pp, but pp is 3"),
+        (small({"pp": 4}, schedule="dualpipe", global_batch=7), 4, "both ways", (6, 8), "but there are 7"),
         (small({"order": "tp-dp", "pp": 2}), 2, "order", ORDERS, "leaves out pp"),
         (small({"order": "tp-xx"}), 1, "order", ORDERS, "names 'xx'"),
         (small(), 0, "world", (), "the world has no GPU"),
@@ -144,6 +152,14 @@ def test_the_microbatch_group_lies_between_pp_and_m() -> None:
     own = small({"pp": 4, "vpp": 3, "microbatch_group": 16}, global_batch=8)
     (found,) = violations(own, 4)
     assert (found.rule, found.nearest) == ("interleaving", (8,))
+
+
+def test_schedules_that_hold_two_chunks_by_themselves() -> None:
+    # conventions 31: p = 1 makes every schedule plain; ZB-V has two chunks whether vpp says so or not
+    assert rules(small({"pp": 2}, schedule="zb-v"), 2) == []
+    assert rules(small({"pp": 2, "vpp": 2}, schedule="zb-v"), 2) == []
+    assert rules(small({"pp": 2, "layers_per_stage": [3, 3, 3, 3]}, schedule="zb-v"), 2) == []
+    assert rules(small(schedule="dualpipe", global_batch=7), 1) == []
 
 
 def test_nearest_values() -> None:
