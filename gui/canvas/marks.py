@@ -111,8 +111,10 @@ class MarkPainter:
             return
         painter.setPen(QPen(self.theme.color("canvas"), 1.2))
         painter.setBrush(self.theme.color("over"))
-        for half, thick in zip(halves, wide, strict=True):
-            painter.drawPolygon(QPolygonF(middle_arrow(half, thick + 5.0)))
+        both: list[bool] = np.all(loads.over[strands], axis=1).tolist()
+        for half, thick, no_arrow in zip(halves, wide, both, strict=True):
+            if not no_arrow:  # two heads would stand on each other
+                painter.drawPolygon(QPolygonF(middle_arrow(half, thick + 5.0)))
 
     def _pattern(self, painter: QPainter, paths: list[QPainterPath], wide: list[float], crowd: bool) -> None:
         """Halo, gap, line, white cross stripes; each for all lines before the next, so none hides another."""
