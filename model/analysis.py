@@ -54,7 +54,7 @@ class AnalysisCache:
         if self.compiled is None or self.topology is not topology or self.revision != topology.revision:
             say(f"compiling {plural(len(topology.devices()), 'device')}")
             self.compiled = Compiled(
-                compile_fabric(topology), port_findings(topology), _working_gpus(topology)
+                compile_fabric(topology), port_findings(topology), _working(topology, DeviceKind.GPU)
             )
             self.topology, self.revision = topology, topology.revision
         return self.compiled
@@ -100,7 +100,7 @@ def _report(document: Document, fabric: Fabric, placement: Placement, say: Progr
     """
     job = document.job
     shape = model_shape(job)
-    planned = plan(job, placement, shape)
+    planned = plan(job, placement, shape, _working(document.topology, DeviceKind.STORAGE))
     say(f"routing {plural(len(placement.gpus), 'GPU')}")
     traffic = load(fabric, placement, planned.exchanges, job.routing)
     say(f"simulating {plural(planned.microbatches, 'microbatch', 'microbatches')}")
@@ -145,11 +145,10 @@ def _report(document: Document, fabric: Fabric, placement: Placement, say: Progr
     )
 
 
-def _working_gpus(topology: Topology) -> tuple[str, ...]:
+def _working(topology: Topology, kind: DeviceKind) -> tuple[str, ...]:
+    """The ids of the devices of a kind that are not down."""
     return tuple(
-        device.id
-        for device in topology.devices()
-        if device.kind is DeviceKind.GPU and device.state is not State.DOWN
+        device.id for device in topology.devices() if device.kind is kind and device.state is not State.DOWN
     )
 
 
