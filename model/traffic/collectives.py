@@ -5,277 +5,209 @@ Edges carry bytes per byte of the message S, so that exchanges over the same gro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Literal
 
 import numpy as np
 
 from model.catalog.load import catalog
 from model.errors import NotBuiltError
-from model.job.exchange import Operation
-from model.traffic.arrays import NO_INDEX, BoolArray, FloatArray, IndexArray, expand
+from model.job.exchange import Dedup, Operation
+from model.traffic.aggregation import aggregate
+from model.traffic.all_to_all import all_to_all_edges
+from model.traffic.arrays import BoolArray, FloatArray, IndexArray
+from model.traffic.edges import NO_PIECE, NUMBER, Algorithm, Edges, Piece, join_pieces, simple_edges
+from model.traffic.latency import (
+    halving_doubling_s,
+    hierarchical_s,
+    hop_s,
+    long_links,
+    ring_s,
+    sharp_s,
+    tree_s,
+)
+from model.traffic.parts import Parts, cut_into_parts
+from model.traffic.rings import broadcast, halving_doubling, ring, tree
 from model.traffic.routing import routes_of
 from model.traffic.types import Fabric
 
 SMALLEST_AUTOMATIC_NVLS = 4
 
-
-class Algorithm(StrEnum):
-    """How a collective runs; the values are those of the traffic JSON."""
-
-    RING = "ring"
-    NVLS = "nvls"
-    DIRECT = "direct"
-    PXN = "pxn"
-
-
-Pattern = Literal["all-reduce", "gather", "all-to-all", "send"]
+Pattern = Literal["all-reduce", "gather", "all-to-all", "broadcast", "pair", "pair back"]
 
 PATTERN: dict[Operation, Pattern] = {
     Operation.ALL_REDUCE: "all-reduce",
     Operation.ALL_GATHER: "gather",
     Operation.REDUCE_SCATTER: "gather",
     Operation.ALL_TO_ALL: "all-to-all",
-    Operation.SEND: "send",
+    Operation.BROADCAST: "broadcast",
+    Operation.SEND: "pair",
+    Operation.WRITE: "pair",
+    Operation.READ: "pair back",
+}
+
+_FOR_ALL_REDUCE = (
+    Algorithm.NVLS,
+    Algorithm.TREE,
+    Algorithm.HIERARCHICAL,
+    Algorithm.HALVING_DOUBLING,
+    Algorithm.SHARP,
+)
+_FOR_ALL_TO_ALL = (Algorithm.DIRECT, Algorithm.PXN, Algorithm.DEDUPLICATED)
+_NEEDS = {
+    Algorithm.NVLS: "nvls needs one scale-up domain whose NVLink switches can reduce",
+    Algorithm.TREE: "tree needs a group over several scale-up domains",
+    Algorithm.HIERARCHICAL: (
+        "hierarchical needs several scale-up domains with equally many members of the group in each"
+    ),
+    Algorithm.HALVING_DOUBLING: "halving-doubling needs a power of two of members",
+    Algorithm.SHARP: (
+        "sharp needs several scale-up domains with equally many members in each, and network switches that "
+        "can reduce and join a NIC of every member"
+    ),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Groups cut into parts, one per scale-up domain, in the order in which members first meet the domains.
-
-    `member` lists the devices of all groups, by part and inside a part in group order. Part p belongs to
-    group `group[p]` and holds member[first[p]] … member[first[p] + size[p] − 1]; the parts of group g are
-    group_first[g] … group_first[g] + group_size[g] − 1. `part_of`, `place_in` (groups, size): of each member.
-    """
-
-    member: IndexArray
-    group: IndexArray
-    first: IndexArray
-    size: IndexArray
-    group_first: IndexArray
-    group_size: IndexArray
-    part_of: IndexArray
-    place_in: IndexArray
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """Edges of all groups of an exchange. All amounts are bytes per byte of S.
-
-    `source`, `target` are devices, `group` the row of the groups. Edges of one `flow` carry the same bytes
-    on after each other (a PXN relay); a flow goes from `flow_source` to `flow_target`. `multicast` lists the
-    groups that run NVLS: each member sends `multicast_bytes` to the switch planes and gets as much back.
-    `algorithm` (groups,) indexes `tuple(Algorithm)`. `alpha_s` (groups,): of one operation.
-    `fallback`: how many groups could not run the algorithm asked for, and the reason.
-    """
-
-    source: IndexArray
-    target: IndexArray
-    amount: FloatArray
-    group: IndexArray
-    flow: IndexArray
-    flow_source: IndexArray
-    flow_target: IndexArray
-    multicast: IndexArray
-    multicast_bytes: float
-    algorithm: IndexArray
-    alpha_s: FloatArray
-    fallback: tuple[int, str] | None
-
-
-_NUMBER = {algorithm: number for number, algorithm in enumerate(Algorithm)}
-
-
-def cut_into_parts(fabric: Fabric, groups: IndexArray) -> Parts:
-    """The parts of `groups` (n, size), device indices."""
-    rows, size = groups.shape
-    devices = len(fabric.device_ids)
-    domain = fabric.domain[groups].astype(np.int64)
-    domain = np.where(domain >= 0, domain, devices + groups)
-    row = np.repeat(np.arange(rows, dtype=np.int64), size)
-    place = np.tile(np.arange(size, dtype=np.int64), rows)
-    _, first, inverse = np.unique(
-        row * (2 * devices) + domain.ravel(), return_index=True, return_inverse=True
-    )
-    # `first` is the flat place of the member that meets the domain first, so sorting by it orders the parts.
-    order = np.argsort(first)
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
-    part = number[inverse]
-    by_part = np.lexsort((place, part))
-    part_size = np.bincount(part, minlength=len(first))
-    part_first = np.cumsum(part_size) - part_size
-    place_in = np.empty(rows * size, np.int64)
-    place_in[by_part] = np.arange(rows * size) - part_first[part[by_part]]
-    group = row[first[order]]
-    group_size = np.bincount(group, minlength=rows)
-    return Parts(
-        member=groups.ravel()[by_part],
-        group=group,
-        first=part_first,
-        size=part_size,
-        group_first=np.cumsum(group_size) - group_size,
-        group_size=group_size,
-        part_of=part.reshape(rows, size),
-        place_in=place_in.reshape(rows, size),
-    )
-
-
-def collective_edges(fabric: Fabric, groups: IndexArray, operation: Operation, algorithm: str) -> Edges:
+def collective_edges(
+    fabric: Fabric, groups: IndexArray, operation: Operation, algorithm: str, dedup: Dedup | None = None
+) -> Edges:
     """The edges of `operation` over `groups` (n, size) device indices.
 
-    `algorithm` is "auto" or a value of `Algorithm`; what does not fit the operation or a group falls back
-    to ring (all-to-all: to the automatic choice). Raises NotBuiltError for other operations and algorithms.
+    Of sends the rows are [from, to], of reads and writes [GPU, storage device]. `algorithm` is "auto" or a
+    value of `Algorithm`; what does not fit the operation or a group falls back to ring (all-to-all: to the
+    automatic choice). "deduplicated" needs `dedup`. The automatic choice is that of §5.1c: an all-reduce
+    of at least 4 members behind NVLink switches that can reduce runs as nvls, an all-to-all as pxn where
+    every GPU has a NIC, the rest as ring. Raises NotBuiltError for another algorithm.
 
-    α of one operation is that of NCCL's model for the Simple protocol (§5.3): a ring takes its base latency
-    and one step of NVLink latency each, but those steps that go between parts (2(M − 1) of an all-reduce
-    over M parts, M − 1 of a gather or scatter) take network latency; NVLS takes its latency once; an
-    all-to-all (direct or PXN) and a send take one network step, or one NVLink step inside one domain.
+    α of one operation: `model.traffic.latency`. Of a ring all-reduce over M parts 2(M − 1) steps go over
+    the network, of a gather, scatter or broadcast M − 1.
     """
-    if operation not in PATTERN:
-        raise NotBuiltError(f"not built yet: traffic of the operation {operation.value!r}.")
     if algorithm != "auto" and algorithm not in set(Algorithm):
         raise NotBuiltError(f"not built yet: the collective algorithm {algorithm!r}.")
     pattern = PATTERN[operation]
-    if pattern == "send":
-        return _send_edges(fabric, groups)
+    if pattern == "pair":
+        return _pair_edges(fabric, groups)
+    if pattern == "pair back":
+        return _pair_edges(fabric, groups[:, ::-1])
     if pattern == "all-to-all":
-        return _all_to_all_edges(fabric, groups, algorithm)
-    return _ring_or_nvls_edges(fabric, groups, pattern == "all-reduce", algorithm)
+        return all_to_all_edges(fabric, groups, algorithm, dedup)
+    if pattern == "all-reduce":
+        return _all_reduce_edges(fabric, groups, algorithm)
+    return _one_way_edges(fabric, groups, pattern == "broadcast", algorithm)
 
 
-def _send_edges(fabric: Fabric, groups: IndexArray) -> Edges:
+def _pair_edges(fabric: Fabric, groups: IndexArray) -> Edges:
     source, target = groups[:, 0], groups[:, 1]
-    rows = np.arange(len(groups), dtype=np.int64)
+    rows = len(groups)
     domain = fabric.domain
     inside = (domain[source] == domain[target]) & (domain[source] >= 0)
-    return Edges(
-        source,
-        target,
-        np.ones(len(groups)),
-        rows,
-        rows,
-        source,
-        target,
-        NO_INDEX,
-        0.0,
-        np.full(len(groups), _NUMBER[Algorithm.DIRECT]),
-        _hop(inside),
-        None,
-    )
+    piece = Piece(source, target, np.ones(rows), np.arange(rows, dtype=np.int64), np.zeros(rows, np.int64))
+    return simple_edges(piece, np.full(rows, NUMBER[Algorithm.DIRECT]), hop_s(inside), np.ones(rows))
 
 
-def _hop(inside: BoolArray) -> FloatArray:
-    alpha = catalog().alpha
-    return np.where(inside, alpha.hop_s("ring", "nvlink"), alpha.hop_s("ring", "network"))
-
-
-def _ring_or_nvls_edges(fabric: Fabric, groups: IndexArray, all_reduce: bool, asked: str) -> Edges:
+def _one_way_edges(fabric: Fabric, groups: IndexArray, from_first: bool, asked: str) -> Edges:
+    """Gather, scatter (one turn of the ring) and broadcast (the ring, cut open at its first member)."""
     rows, size = groups.shape
     parts = cut_into_parts(fabric, groups)
-    one_part = parts.group_size == 1
-    factor = (2.0 if all_reduce else 1.0) * (size - 1) / size
-    multicast = np.zeros(rows, np.bool_)
-    fallback: tuple[int, str] | None = None
-    if all_reduce and size > 1 and asked in ("auto", Algorithm.NVLS):
-        candidates = np.flatnonzero(one_part)
-        multicast[candidates] = routes_of(fabric).scale_up.multicast_groups(groups[candidates])
-        if asked == "auto" and size < SMALLEST_AUTOMATIC_NVLS:
-            multicast[:] = False
-    if asked in (Algorithm.DIRECT, Algorithm.PXN):
-        fallback = (rows, f"{asked} is for all-to-all only")
-    elif asked == Algorithm.NVLS and not all_reduce:
-        fallback = (rows, "nvls is for all-reduce only")
-    elif asked == Algorithm.NVLS and size > 1 and not multicast.all():
-        reason = "nvls needs one scale-up domain whose NVLink switches can reduce"
-        fallback = (int((~multicast).sum()), reason)
-    source, target, amount, group = _ring(parts, ~multicast, factor)
-    flows = np.arange(len(source), dtype=np.int64)
-    alpha = catalog().alpha
-    steps = (2 if all_reduce else 1) * (size - 1)
-    between = (2 if all_reduce else 1) * (parts.group_size - 1)
-    ring_alpha = (
-        alpha.base_s("ring")
-        + (steps - between) * alpha.hop_s("ring", "nvlink")
-        + between * alpha.hop_s("ring", "network")
-    )
-    return Edges(
-        source,
-        target,
-        amount,
-        group,
-        flows,
-        source,
-        target,
-        np.flatnonzero(multicast),
-        1.0 + 1.0 / size,
-        np.where(multicast, _NUMBER[Algorithm.NVLS], _NUMBER[Algorithm.RING]),
-        np.where(multicast, alpha.nvls_hop_s("nvlink"), ring_alpha if size > 1 else 0.0),
-        fallback,
-    )
-
-
-def _ring(
-    parts: Parts, wanted: BoolArray, factor: float
-) -> tuple[IndexArray, IndexArray, FloatArray, IndexArray]:
-    """Rings of the wanted groups: (source, target, bytes, group)."""
-    # Inside every part of at least two members: the cycle over them, all channels together V on each hop.
-    inner = np.flatnonzero(wanted[parts.group] & (parts.size > 1))
-    owner, at = expand(parts.first[inner], parts.size[inner])
-    part = inner[owner]
-    following = parts.first[part] + (at - parts.first[part] + 1) % parts.size[part]
-    # Between parts: channel c joins member c of each part to member c of the next, V / C each.
-    several = wanted & (parts.group_size > 1)
-    linked = np.flatnonzero(several[parts.group])
-    channels = np.zeros(len(parts.group_first), np.int64)
-    if len(parts.size):
-        channels = np.minimum.reduceat(parts.size, parts.group_first)
-    group = parts.group[linked]
-    index = linked - parts.group_first[group]
-    next_part = parts.group_first[group] + (index + 1) % parts.group_size[group]
-    hop, start = expand(parts.first[linked], channels[group])
-    channel = start - parts.first[linked][hop]
-    end = parts.first[next_part][hop] + channel
-    return (
-        np.concatenate([parts.member[at], parts.member[start]]),
-        np.concatenate([parts.member[following], parts.member[end]]),
-        np.concatenate([np.full(len(at), factor), factor / channels[group][hop]]),
-        np.concatenate([parts.group[part], group[hop]]),
-    )
-
-
-def _all_to_all_edges(fabric: Fabric, groups: IndexArray, asked: str) -> Edges:
-    rows, size = groups.shape
-    parts = cut_into_parts(fabric, groups)
-    ready = routes_of(fabric).pxn_ready[groups].all(axis=1)
-    several = parts.group_size > 1
-    pxn = several if asked == Algorithm.PXN else ready & several & (asked != Algorithm.DIRECT)
     fallback = None
-    if asked in (Algorithm.RING, Algorithm.NVLS):
-        fallback = (rows, f"{asked} is not for all-to-all, the automatic choice runs")
-    row, a, b = np.nonzero(np.broadcast_to(~np.eye(size, dtype=np.bool_), (rows, size, size)))
-    source, target = groups[row, a], groups[row, b]
-    part_a = parts.part_of[row, a]
-    place = parts.place_in[row, b]
-    relayed = pxn[row] & (part_a != parts.part_of[row, b]) & (place < parts.size[part_a])
-    relay = parts.member[np.where(relayed, parts.first[part_a] + place, 0)] if len(row) else NO_INDEX
-    relayed &= relay != source
-    flows = np.arange(len(source), dtype=np.int64)
-    ends = np.where(relayed, relay, target)
-    extra = np.flatnonzero(relayed)
-    return Edges(
-        np.concatenate([source, relay[extra]]),
-        np.concatenate([ends, target[extra]]),
-        np.full(len(source) + len(extra), 1.0 / size),
-        np.concatenate([row, row[extra]]),
-        np.concatenate([flows, extra]),
-        source,
-        target,
-        NO_INDEX,
-        0.0,
-        np.where(pxn, _NUMBER[Algorithm.PXN], _NUMBER[Algorithm.DIRECT]),
-        _hop(~several) if size > 1 else np.zeros(rows),
+    if asked not in ("auto", Algorithm.RING):
+        purpose = "all-to-all" if asked in _FOR_ALL_TO_ALL else "all-reduce"
+        fallback = (rows, f"{asked} is for {purpose} only")
+    wire = np.full(rows, (size - 1) / size)
+    everyone = np.ones(rows, np.bool_)
+    piece = broadcast(parts) if from_first else ring(parts, everyone, wire, wire)
+    # NCCL counts n steps of a broadcast, n − 1 of a gather or scatter.
+    steps = size if from_first else size - 1
+    return simple_edges(
+        piece,
+        np.full(rows, NUMBER[Algorithm.RING]),
+        ring_s(steps, parts.group_size - 1) if size > 1 else np.zeros(rows),
+        np.ones(rows) if from_first else _turns(parts, 1.0),
         fallback,
     )
+
+
+def _turns(parts: Parts, times: float) -> FloatArray:
+    """How often data go around the whole cycle of the parts: a turn passes all of its hops but one."""
+    return times * (parts.group_size - 1) / parts.group_size
+
+
+def _all_reduce_edges(fabric: Fabric, groups: IndexArray, asked: str) -> Edges:
+    rows, size = groups.shape
+    parts = cut_into_parts(fabric, groups)
+    chosen, aggregation = np.zeros(rows, np.bool_), None
+    if size > 1 and asked == Algorithm.SHARP:
+        routes = routes_of(fabric)
+        delay = long_links(fabric)
+        chosen, aggregation = aggregate(routes.aggregator, routes.nics, parts, np.ones(rows, np.bool_), delay)
+    elif size > 1:
+        chosen = _fitting(fabric, groups, parts, asked)
+    fallback = None
+    if asked in _FOR_ALL_TO_ALL:
+        fallback = (rows, f"{asked} is for all-to-all only")
+    elif asked in _FOR_ALL_REDUCE and size > 1 and not chosen.all():
+        fallback = (int((~chosen).sum()), _NEEDS[Algorithm(asked)])
+    own = Algorithm.NVLS if asked == "auto" else Algorithm(asked)
+    wire = 2.0 * (size - 1) / size
+    rings = ring(parts, ~chosen, np.full(rows, wire), np.full(rows, wire))
+    piece, alpha, crossings = _own_edges(groups, parts, chosen, own)
+    ring_alpha = ring_s(2 * (size - 1), 2 * (parts.group_size - 1)) if size > 1 else np.zeros(rows)
+    return simple_edges(
+        join_pieces(rings, piece),
+        np.where(chosen, NUMBER[own], NUMBER[Algorithm.RING]),
+        np.where(chosen, alpha, ring_alpha),
+        np.where(chosen, crossings, _turns(parts, 2.0)),
+        fallback,
+        multicast=np.flatnonzero(chosen & (own == Algorithm.NVLS)),
+        multicast_bytes=1.0 + 1.0 / size,
+        aggregation=aggregation,
+    )
+
+
+def _fitting(fabric: Fabric, groups: IndexArray, parts: Parts, asked: str) -> BoolArray:
+    """Which groups an all-reduce algorithm other than sharp fits."""
+    rows, size = groups.shape
+    several = parts.group_size > 1
+    if asked in ("auto", Algorithm.NVLS):
+        found = np.zeros(rows, np.bool_)
+        if asked == Algorithm.NVLS or size >= SMALLEST_AUTOMATIC_NVLS:
+            candidates = np.flatnonzero(~several)
+            found[candidates] = routes_of(fabric).scale_up.multicast_groups(groups[candidates])
+        return found
+    if asked == Algorithm.TREE:
+        return several
+    if asked == Algorithm.HIERARCHICAL:
+        return several & parts.equal
+    return np.full(rows, asked == Algorithm.HALVING_DOUBLING and size & (size - 1) == 0)
+
+
+def _own_edges(
+    groups: IndexArray, parts: Parts, chosen: BoolArray, algorithm: Algorithm
+) -> tuple[Piece, FloatArray, FloatArray]:
+    """Edges, α and crossings of the groups that run `algorithm` (of the others what they say is unused)."""
+    rows = len(groups)
+    members, count = parts.largest, parts.group_size
+    nothing = np.zeros(rows)
+    if algorithm is Algorithm.TREE:
+        return tree(parts, chosen), tree_s(members, count), np.full(rows, 2.0)
+    if algorithm is Algorithm.HALVING_DOUBLING:
+        if not chosen.any():
+            return NO_PIECE, nothing, nothing
+        alpha = halving_doubling_s(_rounds_inside(parts, groups.shape[1]))
+        return halving_doubling(groups, chosen), alpha, np.full(rows, 2.0)
+    # Hierarchical and sharp: scatter and gather inside the parts; between them rings, or switches.
+    inside_wire = 2.0 * (members - 1) / np.maximum(members, 1)
+    if algorithm is Algorithm.HIERARCHICAL:
+        between = 2.0 * (count - 1) / count
+        return ring(parts, chosen, inside_wire, between), hierarchical_s(members, count), _turns(parts, 2.0)
+    if algorithm is Algorithm.SHARP:
+        return ring(parts, chosen, inside_wire, nothing), sharp_s(members), nothing
+    return NO_PIECE, np.full(rows, catalog().alpha.nvls_hop_s("nvlink")), nothing
+
+
+def _rounds_inside(parts: Parts, size: int) -> BoolArray:
+    """(rounds, groups): whether a round of halving-doubling stays inside the parts."""
+    rows = len(parts.group_size)
+    place = np.tile(np.arange(size, dtype=np.int64), rows)
+    group = np.repeat(np.arange(rows, dtype=np.int64), size)
+    rounds = range(size.bit_length() - 1)
+    return np.stack([parts.inside(place, place ^ (1 << step), group) for step in rounds])

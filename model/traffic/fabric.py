@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from model.catalog.load import catalog
-from model.catalog.specs import GpuSpec, NvlinkSwitchSpec
+from model.catalog.specs import GpuSpec, NvlinkSwitchSpec, SwitchSpec
 from model.errors import InputError
 from model.topology.graph import Topology
 from model.topology.types import (
@@ -27,6 +27,7 @@ from model.topology.types import (
     LinkKind,
     State,
 )
+from model.traffic.aggregation import Aggregator
 from model.traffic.arrays import (
     NO_INDEX,
     Arcs,
@@ -101,10 +102,15 @@ def compile_fabric(topology: Topology) -> Fabric:
 
 def gpu_indices(fabric: Fabric, gpus: tuple[str, ...]) -> IndexArray:
     """Device indices of GPU ids. Raises InputError for an id that the drawing does not have."""
+    return device_indices(fabric, gpus, "The placement")
+
+
+def device_indices(fabric: Fabric, ids: tuple[str, ...], who: str) -> IndexArray:
+    """Device indices of ids. Raises InputError, which says `who` names one that the drawing does not have."""
     try:
-        return np.fromiter(map(fabric.device_index.__getitem__, gpus), np.int64, len(gpus))
+        return np.fromiter(map(fabric.device_index.__getitem__, ids), np.int64, len(ids))
     except KeyError as missing:
-        raise InputError(f"The placement names {missing.args[0]!r}, which is not in the drawing.") from None
+        raise InputError(f"{who} names {missing.args[0]!r}, which is not in the drawing.") from None
 
 
 def _columns(things: tuple[Any, ...], fields: tuple[str, ...]) -> list[tuple[Any, ...]]:
@@ -248,17 +254,25 @@ def _routes(
     )
     network = links.arcs(NETWORK_LINKS, devices)
     core = SplitNetwork(network, _has_kind(kind, DeviceKind.SITE_GATEWAY, *NETWORK_SWITCHES))
-    nics = choose_nics(host, _has_kind(kind, DeviceKind.NIC), np.diff(network.first) > 0, rail)
-    return Routes(scale_up, host, nics, core, _pxn_ready(nics, domain, is_gpu))
+    nics = choose_nics(
+        host,
+        _has_kind(kind, DeviceKind.NIC),
+        _has_kind(kind, DeviceKind.STORAGE),
+        np.diff(network.first) > 0,
+        rail,
+    )
+    aggregator = Aggregator(network, core.transit, sharp)
+    cables = np.repeat(links.count.astype(np.int64), 2)
+    return Routes(scale_up, host, nics, core, _pxn_ready(nics, domain, is_gpu), aggregator, cables)
 
 
 def _catalogue_facts(kind: NDArray[np.int8], models: tuple[str, ...]) -> tuple[BoolArray, FloatArray]:
-    """Per device: an NVLink switch that can reduce, and its payload share (NaN = unknown)."""
+    """Per device: a switch that can reduce, and the payload share of its NVLinks (NaN = unknown)."""
     book = catalog()
     sharp = np.zeros(len(models), np.bool_)
     share = np.full(len(models), np.nan)
     names = np.array(models, dtype=object)
-    for device_kind in (DeviceKind.GPU, DeviceKind.NVLINK_SWITCH):
+    for device_kind in (DeviceKind.GPU, DeviceKind.NVLINK_SWITCH, *sorted(NETWORK_SWITCHES)):
         places = np.flatnonzero(kind == _DEVICE_KINDS[device_kind])
         products = book.of_kind(device_kind.value)
         for model in set(names[places]):
@@ -268,6 +282,8 @@ def _catalogue_facts(kind: NDArray[np.int8], models: tuple[str, ...]) -> tuple[B
                 share[chosen] = spec.payload_share
             if isinstance(spec, NvlinkSwitchSpec):
                 sharp[chosen] = spec.sharp
+            if isinstance(spec, SwitchSpec):
+                sharp[chosen] = spec.sharp is not None
     return sharp, share
 
 

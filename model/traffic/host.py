@@ -101,6 +101,8 @@ def find_host_paths(gpus: IndexArray, arcs: Arcs, transit: BoolArray) -> HostPat
 class NicTable:
     """The NICs that each GPU uses: rows `first[d]` … `first[d + 1] − 1` belong to device d.
 
+    A storage device is its own NIC, with no host path.
+
     `gpu`, `nic` (rows,) devices; `rail` (rows,) of the NIC, −1 = none. The host path of a row spreads over
     entries `path_first[row]` … : `path_link` directed links from GPU to NIC (back: link ^ 1), `path_share`.
     `near_gpu`, `near_nic`: every usable NIC at the least cost, before the rail preference.
@@ -121,8 +123,10 @@ class NicTable:
         return expand(self.first[gpus], self.first[gpus + 1] - self.first[gpus])
 
 
-def choose_nics(paths: HostPaths, is_nic: BoolArray, connected: BoolArray, rail: IndexArray) -> NicTable:
-    """Conventions 1 and 2. `connected`: NICs that are up with a live network link; `rail` −1 = none."""
+def choose_nics(
+    paths: HostPaths, is_nic: BoolArray, is_storage: BoolArray, connected: BoolArray, rail: IndexArray
+) -> NicTable:
+    """Conventions 1 and 2. `connected`: devices that are up with a live network link; `rail` −1 = none."""
     devices = len(is_nic)
     rows = np.flatnonzero(is_nic[paths.keys % devices])
     gpu, nic, hops = paths.keys[rows] // devices, paths.keys[rows] % devices, paths.hops[rows]
@@ -135,7 +139,10 @@ def choose_nics(paths: HostPaths, is_nic: BoolArray, connected: BoolArray, rail:
     near_gpu, near_nic = gpu[near], nic[near]
     own = (rail[near_nic] >= 0) & (rail[near_nic] == rail[near_gpu])
     chosen = own | ~any_by_row(near_gpu, own, devices)[near_gpu]
-    gpu, nic = near_gpu[chosen], near_nic[chosen]
+    storage = np.flatnonzero(is_storage & connected)
+    gpu = np.concatenate([near_gpu[chosen], storage])
+    order = np.argsort(gpu, kind="stable")
+    gpu, nic = gpu[order], np.concatenate([near_nic[chosen], storage])[order]
     first = np.zeros(devices + 1, np.int64)
     np.cumsum(np.bincount(gpu, minlength=devices), out=first[1:])
     pair, link, share = paths.shares(gpu, nic)

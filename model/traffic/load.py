@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from model.errors import NotBuiltError
-from model.job.exchange import Exchange
+from model.errors import InputError
+from model.job.exchange import Exchange, Operation
 from model.placement.types import Placement
 from model.text import plural
 from model.topology.types import HOST_LINKS, NETWORK_LINKS, SCALE_UP_LINKS, DeviceKind, LinkKind
@@ -24,20 +25,42 @@ from model.traffic.arrays import (
     index_array,
     sum_by_key,
 )
-from model.traffic.collectives import PATTERN, Algorithm, Edges, collective_edges
-from model.traffic.fabric import gpu_indices
-from model.traffic.routing import Way, find_paths, push, routes_of, to_loads, why_unreachable
-from model.traffic.types import Fabric, Traffic, Unreachable
+from model.traffic.collectives import PATTERN, collective_edges
+from model.traffic.ecmp import TierDraw, ecmp_expected_worst, tiers
+from model.traffic.edges import Algorithm, Edges
+from model.traffic.fabric import device_indices, gpu_indices
+from model.traffic.flows import MOST_DRAWN, PathChoice
+from model.traffic.latency import long_links
+from model.traffic.routing import (
+    PairPaths,
+    Way,
+    find_paths,
+    pair_delays,
+    push,
+    routes_of,
+    to_loads,
+    why_unreachable,
+)
+from model.traffic.types import EcmpTier, Fabric, Traffic, Unreachable
 
 NAMED_UNREACHABLE_PAIRS = 16
+_GPU = tuple(DeviceKind).index(DeviceKind.GPU)
 
 
 class RoutingChoice(Protocol):
     """The routing section of a job, as far as it is read here."""
 
     @property
-    def policy(self) -> str:
+    def policy(self) -> Literal["even", "hashed", "static"]:
         """How switches choose among equal paths."""
+
+    @property
+    def queue_pairs(self) -> int:
+        """Into how many flows hashed routing cuts what a pair of NICs exchanges."""
+
+    @property
+    def seed(self) -> int:
+        """Of the hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +68,8 @@ class Routed:
     """One pattern of edges on the links, per byte of S. Columns are the stages in `stages`.
 
     `loads` (columns, 2 · links), `largest` (columns,) the largest edge, `alpha_s` (columns,), `sent` the sum
-    over all edges, `lost` the flows without a path: ends of the flow, ends of the edge that lacks one.
+    over all edges that leave a GPU, `lost` the flows without a path: ends of the flow, ends of the edge that
+    lacks one. With hashed routing `ecmp` tells the tiers and `queue_pairs` how many were told apart.
     """
 
     edges: Edges
@@ -55,6 +79,8 @@ class Routed:
     alpha_s: FloatArray
     sent: float
     lost: tuple[tuple[int, int, int, int], ...]
+    ecmp: tuple[TierDraw, ...]
+    queue_pairs: int
 
 
 def load(
@@ -63,16 +89,15 @@ def load(
     exchanges: Sequence[Exchange],
     job_routing: RoutingChoice | None = None,
 ) -> Traffic:
-    """Route every exchange (even routing) and sum its bytes per directed link and step.
+    """Route every exchange and sum its bytes per directed link and step.
 
+    `job_routing`: how switches choose among equal paths, None = even; see `model.traffic.flows.PathChoice`.
     α of an instance is the longest of its groups, see `model.traffic.collectives.collective_edges`. Raises
-    InputError when the placement names a GPU that the fabric lacks, NotBuiltError for another routing policy.
+    InputError when the placement or an exchange names a device that the drawing lacks.
     """
-    if job_routing is not None and job_routing.policy != "even":
-        raise NotBuiltError(f'not built yet: routing.policy {job_routing.policy!r}; use "even".')
     devices = gpu_indices(fabric, placement.gpus)
     known: dict[tuple[object, ...], Routed] = {}
-    routed = [_routed(fabric, devices, exchange, known) for exchange in exchanges]
+    routed = [_routed(fabric, devices, exchange, known, job_routing) for exchange in exchanges]
     steps = [float(exchange.message_bytes) * exchange.count_per_step for exchange in exchanges]
     widths = [len(item.stages) for item in routed]
     loads = _stack(
@@ -94,8 +119,22 @@ def load(
         sent_bytes_per_gpu=np.array(sent, np.float64),
         unreachable=lost,
         unreachable_pairs=counts,
-        notes=_notes(exchanges, routed),
+        notes=_notes(exchanges, routed) + _queue_pair_notes(exchanges, routed, job_routing),
+        ecmp=_ecmp(exchanges, routed),
     )
+
+
+def exchange_devices(fabric: Fabric, devices: IndexArray, exchange: Exchange) -> IndexArray:
+    """The groups of an exchange as device indices, (n, size); of reads and writes [GPU, storage device].
+
+    `devices`: of the GPUs of the placement. Raises InputError for storage that is not in the drawing.
+    """
+    groups = devices[exchange.groups]
+    if exchange.operation not in (Operation.READ, Operation.WRITE):
+        return groups
+    if len(exchange.storage) != len(groups):
+        raise InputError(f"{exchange.kind} names no storage device for some of its GPUs.")
+    return np.column_stack([groups[:, 0], device_indices(fabric, exchange.storage, exchange.kind)])
 
 
 def endpoint_links(fabric: Fabric) -> BoolArray:
@@ -119,12 +158,18 @@ def endpoint_links(fabric: Fabric) -> BoolArray:
 
 
 def _routed(
-    fabric: Fabric, devices: IndexArray, exchange: Exchange, known: dict[tuple[object, ...], Routed]
+    fabric: Fabric,
+    devices: IndexArray,
+    exchange: Exchange,
+    known: dict[tuple[object, ...], Routed],
+    routing: RoutingChoice | None,
 ) -> Routed:
     """Route an exchange, or reuse what another with the same groups and pattern did."""
     key: tuple[object, ...] = (
-        PATTERN.get(exchange.operation),
+        PATTERN[exchange.operation],
         exchange.algorithm,
+        exchange.dedup,
+        exchange.storage,
         exchange.groups.shape,
         exchange.groups.tobytes(),
         exchange.stages.tobytes(),
@@ -133,13 +178,22 @@ def _routed(
     if exchange.algorithm != "auto":
         key = (exchange.operation, *key)
     if key not in known:
-        groups = devices[exchange.groups]
-        edges = collective_edges(fabric, groups, exchange.operation, exchange.algorithm)
-        known[key] = _route(fabric, edges, groups, exchange.stages)
+        groups = exchange_devices(fabric, devices, exchange)
+        edges = collective_edges(fabric, groups, exchange.operation, exchange.algorithm, exchange.dedup)
+        choice = None
+        if routing is not None and routing.policy != "even":
+            choice = PathChoice(routing.policy, routing.queue_pairs, routing.seed)
+        known[key] = _route(fabric, edges, groups, exchange.stages, choice)
     return known[key]
 
 
-def _route(fabric: Fabric, edges: Edges, groups: IndexArray, group_stages: NDArray[np.int32]) -> Routed:
+def _route(
+    fabric: Fabric,
+    edges: Edges,
+    groups: IndexArray,
+    group_stages: NDArray[np.int32],
+    choice: PathChoice | None,
+) -> Routed:
     stages, column_of_group = np.unique(group_stages, return_inverse=True)
     columns, devices = len(stages), len(fabric.device_ids)
     pairs, pair = np.unique(edges.source * devices + edges.target, return_inverse=True)
@@ -151,32 +205,76 @@ def _route(fabric: Fabric, edges: Edges, groups: IndexArray, group_stages: NDArr
     keys, amount = sum_by_key(
         column_of_group[edges.group[kept]] * max(len(pairs), 1) + pair[kept], edges.amount[kept]
     )
-    column = keys // max(len(pairs), 1)
-    push(fabric, paths, keys % max(len(pairs), 1), amount, column, out)
+    column, used = keys // max(len(pairs), 1), keys % max(len(pairs), 1)
+    push(fabric, paths, used, amount, column, out, choice)
     largest = np.zeros(columns)
     np.maximum.at(largest, column, amount)
-    if len(edges.multicast):
-        over_planes = column_of_group[edges.multicast]
-        each = np.full(len(edges.multicast), edges.multicast_bytes)
-        routes_of(fabric).scale_up.push_multicast(groups[edges.multicast], each, over_planes, out)
-        np.maximum.at(largest, over_planes, each)
+    from_gpu = fabric.device_kind[paths.source[used]] == _GPU
+    sent = float(amount[from_gpu].sum()) + _push_switch_work(
+        fabric, edges, groups, column_of_group, largest, out
+    )
     alpha = np.zeros(columns)
-    np.maximum.at(alpha, column_of_group, edges.alpha_s)
+    np.maximum.at(alpha, column_of_group, edges.alpha_s + _long_delays(fabric, edges, paths, pair))
     return Routed(
         edges,
         index_array(stages),
         to_loads(out, columns, len(fabric.link_ids)),
         largest,
         alpha,
-        float(amount.sum()) + len(edges.multicast) * groups.shape[1] * edges.multicast_bytes,
-        _lost_flows(edges, reached),
+        sent,
+        _lost_flows(edges, reached, devices),
+        tiers(fabric, routes_of(fabric).cables, choice) if choice else (),
+        choice.used_queue_pairs if choice else 0,
     )
 
 
-def _lost_flows(edges: Edges, reached: BoolArray) -> tuple[tuple[int, int, int, int], ...]:
+def _push_switch_work(
+    fabric: Fabric,
+    edges: Edges,
+    groups: IndexArray,
+    column_of_group: IndexArray,
+    largest: FloatArray,
+    out: Emission,
+) -> float:
+    """What NVLS and SHARP put on links; returns the bytes that members send, and raises `largest`."""
+    sent = 0.0
+    if len(edges.multicast):
+        over_planes = column_of_group[edges.multicast]
+        each = np.full(len(edges.multicast), edges.multicast_bytes)
+        routes_of(fabric).scale_up.push_multicast(groups[edges.multicast], each, over_planes, out)
+        np.maximum.at(largest, over_planes, each)
+        sent += len(edges.multicast) * groups.shape[1] * edges.multicast_bytes
+    trees = edges.aggregation
+    if len(trees.tree_group):
+        out.add(column_of_group[trees.group], trees.link, trees.amount)
+        np.maximum.at(largest, column_of_group[trees.tree_group], trees.tree_bytes)
+        sent += float(trees.tree_bytes[trees.member_tree].sum())
+    return sent
+
+
+def _long_delays(fabric: Fabric, edges: Edges, paths: PairPaths, pair: IndexArray) -> FloatArray:
+    """(groups,): what links that take longer than a step of the catalogue add to α."""
+    added = edges.aggregation.delay_s.copy()
+    delay = long_links(fabric)
+    if not delay.any():
+        return added
+    of_pair = pair_delays(fabric, paths, delay)
+    rounds = int(edges.round.max(initial=0)) + 1
+    slowest = np.zeros(len(added) * rounds)
+    np.maximum.at(slowest, edges.group * rounds + edges.round, of_pair[pair])
+    total: FloatArray = added + edges.crossings * slowest.reshape(len(added), rounds).sum(axis=1)
+    return total
+
+
+def _lost_flows(edges: Edges, reached: BoolArray, devices: int) -> tuple[tuple[int, int, int, int], ...]:
+    """Pairs that cannot talk, in the order of their flows: their ends, and those of the edge at fault."""
     broken = np.flatnonzero(~reached)
-    flow, first = np.unique(edges.flow[broken], return_index=True)
+    _, first = np.unique(edges.flow[broken], return_index=True)
     edge = broken[first]
+    flow = edges.flow[edge]
+    _, first = np.unique(edges.flow_source[flow] * devices + edges.flow_target[flow], return_index=True)
+    first.sort()
+    edge, flow = edge[first], flow[first]
     columns = (edges.flow_source[flow], edges.flow_target[flow], edges.source[edge], edges.target[edge])
     return tuple(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -223,13 +321,41 @@ def _unreachable(
     return tuple(named), counts
 
 
+def _ecmp(exchanges: Sequence[Exchange], routed: list[Routed]) -> tuple[EcmpTier, ...]:
+    return tuple(
+        EcmpTier(
+            exchange.id,
+            tier.from_kind,
+            tier.to_kind,
+            tier.flows,
+            tier.cables,
+            ecmp_expected_worst(tier.flows, tier.cables),
+            tier.drawn,
+        )
+        for exchange, item in zip(exchanges, routed, strict=True)
+        for tier in item.ecmp
+    )
+
+
+def _queue_pair_notes(
+    exchanges: Sequence[Exchange], routed: list[Routed], routing: RoutingChoice | None
+) -> tuple[str, ...]:
+    return tuple(
+        f"{exchange.kind} ({exchange.operation}): hashed with {item.queue_pairs} of "
+        f"{routing.queue_pairs} queue pairs, as more flows than {MOST_DRAWN:,} are not told apart."
+        for exchange, item in zip(exchanges, routed, strict=True)
+        if routing is not None and 0 < item.queue_pairs < routing.queue_pairs
+    )
+
+
 def _notes(exchanges: Sequence[Exchange], routed: list[Routed]) -> tuple[str, ...]:
-    notes = []
+    fallen: dict[tuple[str, str, str], int] = defaultdict(int)
     for exchange, item in zip(exchanges, routed, strict=True):
         if item.edges.fallback is not None:
             groups, reason = item.edges.fallback
-            notes.append(
-                f"{exchange.kind} ({exchange.operation}) asked for {exchange.algorithm}: {reason}; "
-                f"{plural(groups, 'group')} fell back, {_algorithm_name(item.edges)} ran."
-            )
-    return tuple(notes)
+            asked = f"{exchange.kind} ({exchange.operation}) asked for {exchange.algorithm}"
+            fallen[asked, reason, _algorithm_name(item.edges)] += groups
+    return tuple(
+        f"{asked}: {reason}; {plural(groups, 'group')} fell back, {ran} ran."
+        for (asked, reason, ran), groups in fallen.items()
+    )

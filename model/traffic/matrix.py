@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.job.exchange import Exchange
+from model.job.exchange import Exchange, Operation
 from model.placement.types import Placement
-from model.traffic.arrays import FloatArray, IndexArray, sum_by_key
-from model.traffic.collectives import Edges, collective_edges
+from model.traffic.arrays import FloatArray, IndexArray, expand, sum_by_key
+from model.traffic.collectives import collective_edges
+from model.traffic.edges import Aggregation, Edges
 from model.traffic.fabric import gpu_indices
 from model.traffic.types import Fabric
 
@@ -38,7 +39,8 @@ def gpu_matrix(
 ) -> TrafficMatrix:
     """Sum the edges of all exchanges per pair of GPUs, binned to hosts (and runs of hosts) above `most` GPUs.
 
-    What a member of an NVLS group hands to the switches counts as sent evenly to the other members.
+    What a member hands to switches that reduce (NVLS, SHARP) counts as sent evenly to the members with which
+    it is reduced. Reads and writes are not between GPUs and left out.
     """
     devices = gpu_indices(fabric, placement.gpus)
     place = np.zeros(len(fabric.device_ids), np.int64)
@@ -51,10 +53,18 @@ def gpu_matrix(
     rail = fabric.rail[devices]
     known: dict[tuple[object, ...], tuple[IndexArray, IndexArray, FloatArray]] = {}
     for exchange in exchanges:
-        key = (exchange.operation, exchange.algorithm, exchange.groups.shape, exchange.groups.tobytes())
+        if exchange.operation in (Operation.READ, Operation.WRITE):
+            continue
+        key = (
+            exchange.operation,
+            exchange.algorithm,
+            exchange.dedup,
+            exchange.groups.shape,
+            exchange.groups.tobytes(),
+        )
         if key not in known:
             groups = devices[exchange.groups]
-            edges = collective_edges(fabric, groups, exchange.operation, exchange.algorithm)
+            edges = collective_edges(fabric, groups, exchange.operation, exchange.algorithm, exchange.dedup)
             known[key] = _pair_sums(edges, groups, place, len(devices))
         source, target, per_byte = known[key]
         amount = per_byte * float(exchange.message_bytes) * exchange.count_per_step
@@ -85,11 +95,24 @@ def _pair_sums(
     size = groups.shape[1]
     row, a, b = np.nonzero(np.broadcast_to(~np.eye(size, dtype=np.bool_), (len(edges.multicast), size, size)))
     members = groups[edges.multicast]
-    source = place[np.concatenate([edges.source, members[row, a]])]
-    target = place[np.concatenate([edges.target, members[row, b]])]
     over_planes = np.full(len(row), edges.multicast_bytes / max(size - 1, 1))
-    keys, amount = sum_by_key(source * gpus + target, np.concatenate([edges.amount, over_planes]))
+    sender, receiver, over_trees = _tree_pairs(edges.aggregation)
+    source = place[np.concatenate([edges.source, members[row, a], sender])]
+    target = place[np.concatenate([edges.target, members[row, b], receiver])]
+    amounts = np.concatenate([edges.amount, over_planes, over_trees])
+    keys, amount = sum_by_key(source * gpus + target, amounts)
     return keys // gpus, keys % gpus, amount
+
+
+def _tree_pairs(trees: Aggregation) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """(source, target, bytes per byte of S) of the members of every tree with each other."""
+    count = np.bincount(trees.member_tree, minlength=len(trees.tree_group))
+    first = np.cumsum(count) - count
+    one, other = expand(first[trees.member_tree], count[trees.member_tree])
+    apart = one != other
+    one, other = one[apart], other[apart]
+    tree = trees.member_tree[one]
+    return trees.member[one], trees.member[other], trees.tree_bytes[tree] / (count[tree] - 1)
 
 
 def _host_numbers(fabric: Fabric, devices: IndexArray) -> IndexArray:

@@ -16,10 +16,28 @@ from model.traffic.arrays import (
     Emission,
     FloatArray,
     IndexArray,
+    expand,
     sum_by_key,
 )
 
 FAR = np.int32(1 << 20)
+
+
+def hop_distances(adjacent: csr_array, goals: list[IndexArray]) -> NDArray[np.int32]:
+    """Hops from every node to the nearest of each set of nodes, shape (len(goals), nodes); FAR = no way.
+
+    `adjacent` (nodes, nodes): positive where a link leads from row to column.
+    """
+    distance = np.full((adjacent.shape[0], len(goals)), FAR, np.int32)
+    for column, nodes in enumerate(goals):
+        distance[nodes, column] = 0
+    front = distance == 0
+    hops = 0
+    while front.any():
+        hops += 1
+        front = (adjacent @ front.astype(np.float32) > 0) & (distance == FAR)
+        distance[front] = hops
+    return np.ascontiguousarray(distance.T)
 
 
 class SplitNetwork:
@@ -78,22 +96,65 @@ class SplitNetwork:
         missing = wanted[self._row_of_class[wanted] < 0]
         if not len(missing):
             return
-        distance = np.full((len(self._adjacent.indptr) - 1, len(missing)), FAR, np.int32)
-        for column, number in enumerate(missing):
-            distance[self._position[self._class_members[number]], column] = 0
-        front = distance == 0
-        hops = 0
-        while front.any():
-            hops += 1
-            front = (self._adjacent @ front.astype(np.float32) > 0) & (distance == FAR)
-            distance[front] = hops
+        goals = [self._position[self._class_members[number]] for number in missing]
         self._row_of_class[missing] = len(self._distance) + np.arange(len(missing))
-        self._distance = np.vstack([self._distance, distance.T])
+        self._distance = np.vstack([self._distance, hop_distances(self._adjacent, goals)])
 
-    def _first_hops(
+    @property
+    def arcs(self) -> Arcs:
+        """Both directions of every live link."""
+        return self._arcs
+
+    @property
+    def adjacent(self) -> csr_array:
+        """(switches, switches): which switches are joined; rows in the order of `switches`."""
+        return self._adjacent
+
+    @property
+    def switches(self) -> IndexArray:
+        """The switches, ascending."""
+        return np.flatnonzero(self._transit)
+
+    @property
+    def transit(self) -> BoolArray:
+        """(devices,): which devices are switches."""
+        return self._transit
+
+    def position(self, switch: IndexArray) -> IndexArray:
+        """The place of each switch in `switches`; −1 for another device."""
+        return self._position[switch]
+
+    def class_of(self, endpoints: IndexArray) -> IndexArray:
+        """A number per end point, equal for those that hang on the same switches; −1 on none."""
+        return self._class_of[endpoints]
+
+    def place_in_class(self) -> IndexArray:
+        """(devices,): the place of each end point among those of its class, in device order; else 0."""
+        place = np.zeros(len(self._class_of), np.int64)
+        hanging = np.flatnonzero(self._class_of >= 0)
+        order = hanging[np.argsort(self._class_of[hanging], kind="stable")]
+        count = np.bincount(self._class_of[hanging], minlength=len(self._class_members))
+        place[order] = expand(np.zeros_like(count), count)[1]
+        return place
+
+    def hops_to_class(self, classes: IndexArray) -> NDArray[np.int32]:
+        """Hops from every switch to the nearest switch of each class, shape (len(classes), switches)."""
+        self._distances_to(classes)
+        return self._distance[self._row_of_class[classes]]
+
+    def hops(self, switch: IndexArray, goal: IndexArray) -> NDArray[np.int32]:
+        """Hops from each switch to the nearest switch that the end point goal[i] hangs on."""
+        classes = self._class_of[goal]
+        self._distances_to(classes)
+        return self._distance[self._row_of_class[classes], self._position[switch]]
+
+    def next_hops(
         self, source: IndexArray, target: IndexArray
     ) -> tuple[IndexArray, IndexArray, FloatArray, BoolArray]:
-        """First links of the pairs: (pair, arc, share of the pair's flow), and which pairs have a path."""
+        """Next links from any device to an end point.
+
+        Returns (pair, arc, share of the pair's flow) by pair, and which pairs have a path.
+        """
         arcs = self._arcs
         pair, arc = arcs.of(source)
         head, goal = arcs.head[arc], target[pair]
@@ -112,8 +173,30 @@ class SplitNetwork:
 
     def reachable(self, source: IndexArray, target: IndexArray) -> BoolArray:
         """Which pairs of end points have a path (an end point reaches itself)."""
-        reached: BoolArray = self._first_hops(source, target)[3] | (source == target)
+        reached: BoolArray = self.next_hops(source, target)[3] | (source == target)
         return reached
+
+    def longest_delay(self, source: IndexArray, target: IndexArray, delay: FloatArray) -> FloatArray:
+        """The longest sum of `delay` (by directed link) that a shortest path of each pair meets between
+        switches.
+        """
+        arcs, devices = self._arcs, len(self._transit)
+        slowest = np.zeros(len(source))
+        pair, arc, _, _ = self.next_hops(source, target)
+        pair, node = pair[self._transit[arcs.head[arc]]], arcs.head[arc][self._transit[arcs.head[arc]]]
+        keys = np.unique(pair * devices + node)
+        so_far = np.zeros(len(keys))
+        while len(keys):
+            pair, node = keys // devices, keys % devices
+            entry, arc, _, _ = self.next_hops(node, target[pair])
+            onward = self._transit[arcs.head[arc]]
+            np.maximum.at(slowest, pair, so_far)
+            entry, arc = entry[onward], arc[onward]
+            reached, inverse = np.unique(pair[entry] * devices + arcs.head[arc], return_inverse=True)
+            longer = np.zeros(len(reached))
+            np.maximum.at(longer, inverse, so_far[entry] + delay[arcs.link[arc]])
+            keys, so_far = reached, longer
+        return slowest
 
     def push(
         self, source: IndexArray, target: IndexArray, amount: FloatArray, column: IndexArray, out: Emission
@@ -122,7 +205,7 @@ class SplitNetwork:
         if not len(source):
             return
         arcs = self._arcs
-        flow, arc, share, _ = self._first_hops(source, target)
+        flow, arc, share, _ = self.next_hops(source, target)
         part = amount[flow] * share
         out.add(column[flow], arcs.link[arc], part)
         switch, goal, columns = arcs.head[arc], target[flow], column[flow]

@@ -1,4 +1,4 @@
-"""Point-to-point edges → bytes on every directed link, by even routing (conventions 1–7)."""
+"""Point-to-point edges → bytes on every directed link (conventions 1–7)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from enum import IntEnum
 import numpy as np
 from scipy.sparse import csr_array
 
+from model.topology.types import DeviceKind
+from model.traffic.aggregation import Aggregator
 from model.traffic.arrays import (
     BoolArray,
     Emission,
@@ -18,6 +20,7 @@ from model.traffic.arrays import (
     find,
     sum_by_key,
 )
+from model.traffic.flows import Flows, PathChoice
 from model.traffic.host import HostPaths, NicTable
 from model.traffic.network import SplitNetwork
 from model.traffic.scale_up import ScaleUp
@@ -26,13 +29,18 @@ from model.traffic.types import Fabric
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Everything that routing needs of one fabric; distances are filled in as they are used."""
+    """Everything that routing needs of one fabric; distances are filled in as they are used.
+
+    `cables` (2 · links,): how many cables or lanes each directed link is.
+    """
 
     scale_up: ScaleUp
     host: HostPaths
     nics: NicTable
     core: SplitNetwork
     pxn_ready: BoolArray
+    aggregator: Aggregator
+    cables: IndexArray
 
 
 class Way(IntEnum):
@@ -71,7 +79,7 @@ def routes_of(fabric: Fabric) -> Routes:
 
 
 def find_paths(fabric: Fabric, source: IndexArray, target: IndexArray) -> PairPaths:
-    """The way of each pair (device indices of GPUs, source ≠ target)."""
+    """The way of each pair (device indices of GPUs and storage devices, source ≠ target)."""
     routes = routes_of(fabric)
     scale_up, devices = routes.scale_up, len(fabric.device_ids)
     way = np.full(len(source), Way.NONE, np.int64)
@@ -119,11 +127,18 @@ def _pair_nics(
 
 
 def push(
-    fabric: Fabric, paths: PairPaths, pair: IndexArray, amount: FloatArray, column: IndexArray, out: Emission
+    fabric: Fabric,
+    paths: PairPaths,
+    pair: IndexArray,
+    amount: FloatArray,
+    column: IndexArray,
+    out: Emission,
+    choice: PathChoice | None = None,
 ) -> None:
     """Put `amount` bytes of pair `pair` (an index into `paths`) on the links, for each entry.
 
-    Entries of pairs without a way must have been left out.
+    Entries of pairs without a way must have been left out. Between NICs the bytes split evenly over equal
+    paths (convention 6), or flow by flow as `choice` says.
     """
     routes = routes_of(fabric)
     way, source, target = paths.way[pair], paths.source[pair], paths.target[pair]
@@ -141,11 +156,17 @@ def push(
         out.add(column[mine][entry], link, amount[mine][entry] * share)
     mine = np.flatnonzero(way == Way.NIC)
     if len(mine):
-        _push_nics(routes, paths, pair[mine], amount[mine], column[mine], out)
+        _push_nics(routes, paths, pair[mine], amount[mine], column[mine], out, choice)
 
 
 def _push_nics(
-    routes: Routes, paths: PairPaths, pair: IndexArray, amount: FloatArray, column: IndexArray, out: Emission
+    routes: Routes,
+    paths: PairPaths,
+    pair: IndexArray,
+    amount: FloatArray,
+    column: IndexArray,
+    out: Emission,
+    choice: PathChoice | None,
 ) -> None:
     nics, rows = routes.nics, len(routes.nics.nic)
     count = np.bincount(paths.nic_pair, minlength=len(paths.source))
@@ -162,7 +183,30 @@ def _push_nics(
     begin, end = nics.nic[paths.nic_from[flow]], nics.nic[paths.nic_to[flow]]
     # Two GPUs that share a NIC meet inside it.
     apart = begin != end
-    routes.core.push(begin[apart], end[apart], part[apart], columns[apart], out)
+    if choice is None:
+        routes.core.push(begin[apart], end[apart], part[apart], columns[apart], out)
+    elif apart.any():
+        ends = pair[entry][apart]
+        flows = Flows(
+            paths.source[ends], paths.target[ends], begin[apart], end[apart], part[apart], columns[apart]
+        )
+        choice.push(routes.core, routes.cables, flows, out)
+
+
+def pair_delays(fabric: Fabric, paths: PairPaths, delay: FloatArray) -> FloatArray:
+    """(pairs,): the longest sum of `delay` (2 · links,) between switches on the paths of each pair by NIC."""
+    routes = routes_of(fabric)
+    begin, end = routes.nics.nic[paths.nic_from], routes.nics.nic[paths.nic_to]
+    # NICs on the same switches have the same paths between switches.
+    classes = len(fabric.device_ids) + 1
+    key = routes.core.class_of(begin) * classes + routes.core.class_of(end)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    apart = begin[first] != end[first]
+    of_class = np.zeros(len(first))
+    of_class[apart] = routes.core.longest_delay(begin[first[apart]], end[first[apart]], delay)
+    longest = np.zeros(len(paths.source))
+    np.maximum.at(longest, paths.nic_pair, of_class[inverse])
+    return longest
 
 
 def to_loads(out: Emission, columns: int, links: int) -> csr_array:
@@ -172,15 +216,17 @@ def to_loads(out: Emission, columns: int, links: int) -> csr_array:
 
 
 def why_unreachable(fabric: Fabric, source: int, target: int) -> str:
-    """Why no path joins two GPUs, in words with ids."""
+    """Why no path joins two GPUs (or a GPU and a storage device), in words with ids."""
     nics = routes_of(fabric).nics
     ids = fabric.device_ids
-    for gpu in (source, target):
-        if not fabric.device_up[gpu]:
-            return f"{ids[gpu]} is down"
-    for gpu in (source, target):
-        if nics.first[gpu] == nics.first[gpu + 1]:
-            return f"{ids[gpu]} reaches no NIC with a live network link"
+    for device in (source, target):
+        if not fabric.device_up[device]:
+            return f"{ids[device]} is down"
+    storage = tuple(DeviceKind).index(DeviceKind.STORAGE)
+    for device in (source, target):
+        if nics.first[device] == nics.first[device + 1]:
+            lacks = "has no" if fabric.device_kind[device] == storage else "reaches no NIC with a"
+            return f"{ids[device]} {lacks} live network link"
     _, nic_from, nic_to, _ = _pair_nics(nics, np.array([source]), np.array([target]))
     begin, end = nics.nic[nic_from], nics.nic[nic_to]
     broken = ~routes_of(fabric).core.reachable(begin, end)

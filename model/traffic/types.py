@@ -53,12 +53,31 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """A pair of GPUs of an exchange that no path joins. Ids, not indices."""
+    """A pair of GPUs (or a GPU and a storage device) of an exchange that no path joins. Ids, not indices."""
 
     exchange_id: str
     source: str
     target: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EcmpTier:
+    """How hashed flows of an exchange meet on the cables from one kind of switch to another.
+
+    `flows` that had a choice there or before (Q per pair of NICs; rail-local ones do not count), over the
+    `cables` that even routing would use. `expected` and `drawn`: how many times its even load the worst cable
+    carries, by `ecmp.ecmp_expected_worst` and with the seed of the job (in the loads, the cables of one link
+    share).
+    """
+
+    exchange_id: str
+    from_kind: str
+    to_kind: str
+    flows: int
+    cables: int
+    expected: float
+    drawn: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +93,7 @@ class Traffic:
     `algorithms`: the algorithm that ran, one per exchange of the plan ("nvls+ring" when groups differ).
     `sent_bytes_per_gpu` per exchange: conventions 22. `unreachable` names the first pairs of each exchange,
     `unreachable_pairs` (exchanges,) counts them all. `notes`: algorithms that did not fit (conventions 18).
+    `ecmp`: with hashed routing, every tier of switches in which flows had a choice.
     """
 
     instance_exchange: IntArray
@@ -87,3 +107,4 @@ class Traffic:
     unreachable: tuple[Unreachable, ...]
     unreachable_pairs: IntArray
     notes: tuple[str, ...]
+    ecmp: tuple[EcmpTier, ...] = ()

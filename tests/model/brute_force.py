@@ -1,7 +1,7 @@
 """Bytes per link the slow way: every flow by itself, on NetworkX graphs, in exact fractions.
 
-Written from the rules alone (conventions 1–7, 15, 17, 18 and traffic_model §5.1c), sharing nothing with
-`model.traffic`. Loads are dicts from (link id, device where the direction starts) to bytes.
+Written from the rules alone (conventions 1–7, 15–18 and traffic_model §3.4, §5.1, §5.1c), sharing nothing
+with `model.traffic`. Loads are dicts from (link id, device where the direction starts) to bytes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,19 @@ from fractions import Fraction
 import networkx as nx
 
 from model.catalog.load import catalog
+from model.job.exchange import Dedup
 from model.topology.graph import Topology
 from model.topology.types import Device, DeviceKind, Link, LinkKind, State
+from tests.model.brute_force_edges import (
+    Edge,
+    Flow,
+    all_reduce,
+    broadcast,
+    chain_flow,
+    deduplicated,
+    ring,
+)
+from tests.model.brute_force_paths import FlowByFlow, Reductions, Wires
 
 SCALE_UP = (LinkKind.NVLINK, LinkKind.XGMI)
 HOST = (LinkKind.PCIE, LinkKind.C2C)
@@ -22,7 +33,6 @@ NETWORK = (LinkKind.ETHERNET, LinkKind.INFINIBAND, LinkKind.WAN)
 SWITCHES = (DeviceKind.LEAF, DeviceKind.SPINE, DeviceKind.CORE, DeviceKind.SITE_GATEWAY)
 
 Loads = dict[tuple[str, str], Fraction]
-Edge = tuple[str, str, Fraction]
 
 
 class NoPath(Exception):
@@ -30,9 +40,11 @@ class NoPath(Exception):
 
 
 class BruteForce:
-    """One drawing."""
+    """One drawing. `paths`: how each flow chooses among equal next links, None = even splitting."""
 
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self, topology: Topology, paths: FlowByFlow | None = None) -> None:
+        self.paths = paths
+        self.known: dict[tuple[str, str], Loads | None] = {}
         self.device: dict[str, Device] = {d.id: d for d in topology.devices()}
         self.order = {d.id: place for place, d in enumerate(topology.devices())}
         self.link: dict[str, Link] = {}
@@ -49,6 +61,8 @@ class BruteForce:
             gpus = frozenset(d for d in piece if self.kind(d) is DeviceKind.GPU)
             if len(gpus) > 1:
                 self.domain_of.update(dict.fromkeys(gpus, gpus))
+        switches = {d for d in self.device if self.kind(d) in SWITCHES}
+        self.wires = Wires(self.part(NETWORK, list(self.device)), self.link, self.order, switches)
 
     def kind(self, device: str) -> DeviceKind:
         return self.device[device].kind
@@ -168,6 +182,9 @@ class BruteForce:
         return [d for d, cost in usable.items() if cost == min(usable.values())]
 
     def nics(self, gpu: str) -> list[str]:
+        if self.kind(gpu) is DeviceKind.STORAGE:
+            on_network = [key for _, _, key in self.graph.edges(gpu, keys=True)]
+            return [gpu] if any(self.link[key].kind in NETWORK for key in on_network) else []
         near, rail = self.near_nics(gpu), self.device[gpu].rail
         return [d for d in near if rail is not None and self.device[d].rail == rail] or near
 
@@ -182,15 +199,31 @@ class BruteForce:
             landing = [d for d in theirs if rail is not None and self.device[d].rail == rail] or theirs
             for into in landing:
                 part = amount / len(mine) / len(landing)
-                add(loads, self.over_host(a, out, part))
-                add(loads, self.over_host(into, b, part))
+                if a != out:
+                    add(loads, self.over_host(a, out, part))
+                if b != into:
+                    add(loads, self.over_host(into, b, part))
                 if out != into:
                     graph = self.part(NETWORK, [*passing, out, into])
-                    add(loads, self.split_onward(graph, out, into, part, by_count=False))
+                    if self.paths is None or not nx.has_path(graph, out, into):
+                        add(loads, self.split_onward(graph, out, into, part, by_count=False))
+                    else:
+                        add(loads, self.paths.walk(self.wires, graph, (a, b, out, into), part))
         return loads
 
     def route(self, a: str, b: str, amount: Fraction) -> Loads:
         """One point-to-point edge on the links; raises NoPath."""
+        if (a, b) not in self.known:
+            try:
+                self.known[a, b] = self.find_route(a, b, Fraction(1))
+            except NoPath:
+                self.known[a, b] = None
+        of_one = self.known[a, b]
+        if of_one is None:
+            raise NoPath
+        return {hop: amount * share for hop, share in of_one.items()}
+
+    def find_route(self, a: str, b: str, amount: Fraction) -> Loads:
         over_nvlink = self.over_nvlink(a, b, amount)
         if over_nvlink is not None:
             return over_nvlink
@@ -222,24 +255,78 @@ class BruteForce:
         return True
 
     def exchange(
-        self, operation: str, algorithm: str, groups: list[list[str]], message: int
+        self,
+        operation: str,
+        algorithm: str,
+        groups: list[list[str]],
+        message: int,
+        dedup: Dedup | None = None,
     ) -> tuple[Loads, set[tuple[str, str]]]:
         """Loads of one operation of all groups, and the pairs that nothing joins."""
         loads: Loads = defaultdict(Fraction)
         lost: set[tuple[str, str]] = set()
+        reductions = Reductions(self.wires, *self.reducing_network())
+        routed: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
         for group in groups:
             if operation == "all-reduce" and self.runs_nvls(group, algorithm):
                 self.multicast(loads, group, Fraction(message))
                 continue
-            for chain in self.flows(operation, algorithm, group, Fraction(message)):
+            name = algorithm
+            if operation == "all-reduce" and algorithm == "sharp":
+                name = "inside" if self.reduce(loads, reductions, group, message) else "ring"
+            for flow in self.flows(operation, name, group, Fraction(message), dedup):
                 try:
-                    routed = [self.route(*edge) for edge in chain]
+                    for a, b, _ in flow.edges:
+                        self.route(a, b, Fraction(0))
                 except NoPath:
-                    lost.add((chain[0][0], chain[-1][1]))
+                    lost.add((flow.source, flow.target))
                     continue
-                for part in routed:
-                    add(loads, part)
+                for a, b, amount in flow.edges:
+                    routed[a, b] += amount
+        # Flows of one pair are one flow to the switches, whatever they carry.
+        for (a, b), amount in routed.items():
+            add(loads, self.route(a, b, amount))
         return loads, lost
+
+    def reducing_network(self) -> tuple[nx.MultiGraph[str], set[str]]:
+        """Switches that can reduce with all NICs, and these switches."""
+        switches = catalog().switches
+        able = [
+            d
+            for d in self.device
+            if self.kind(d) in (DeviceKind.LEAF, DeviceKind.SPINE, DeviceKind.CORE)
+            and self.device[d].model in switches
+            and switches[self.device[d].model].sharp is not None
+        ]
+        nics = [d for d in self.device if self.kind(d) is DeviceKind.NIC]
+        return self.part(NETWORK, [*able, *nics]), set(able)
+
+    def reduce(self, loads: Loads, reductions: Reductions, group: list[str], message: int) -> bool:
+        """SHARP between the parts of a group, if it fits: conditions and shares of `aggregate`."""
+        parts = self.parts(group)
+        q = len(parts[0])
+        if len(parts) == 1 or any(len(part) != q for part in parts):
+            return False
+        nics = {member: self.nics(member) for member in group}
+        r = len(nics[group[0]])
+        if r == 0 or any(len(found) != r for found in nics.values()):
+            return False
+        each = Fraction(message, q * r)
+        trees = [
+            reductions.tree([nics[part[place]][slot] for part in parts], each)
+            for place in range(q)
+            for slot in range(r)
+        ]
+        if any(tree is None for tree in trees):
+            return False
+        for tree in trees:
+            add(loads, tree or {})
+        for member in group:
+            for nic in nics[member]:
+                host = self.over_host(member, nic, each)
+                add(loads, host)
+                add(loads, {(key, self.link[key].other(tail)): part for (key, tail), part in host.items()})
+        return True
 
     def runs_nvls(self, group: list[str], algorithm: str) -> bool:
         if algorithm not in ("auto", "nvls") or (algorithm == "auto" and len(group) < 4):
@@ -255,32 +342,30 @@ class BruteForce:
                 self.on_bundle(loads, member, plane, each * count / sum(lanes.values()))
                 self.on_bundle(loads, plane, member, each * count / sum(lanes.values()))
 
-    def flows(self, operation: str, algorithm: str, group: list[str], message: Fraction) -> list[list[Edge]]:
-        """Chains of edges; a chain of two is a relay."""
+    def flows(
+        self, operation: str, algorithm: str, group: list[str], message: Fraction, dedup: Dedup | None
+    ) -> list[Flow]:
+        """Edges that are lost together; a chain of two is a relay."""
         n = len(group)
-        if operation == "send":
-            return [[(group[0], group[1], message)]]
+        if operation in ("send", "write"):
+            return [chain_flow([(group[0], group[1], message)])]
+        if operation == "read":
+            return [chain_flow([(group[1], group[0], message)])]
+        if operation == "all-to-all" and algorithm == "deduplicated" and dedup is not None:
+            return deduplicated(self.parts(group), message, dedup)
         if operation == "all-to-all":
             several = len(self.parts(group)) > 1
             pxn = several and (algorithm == "pxn" or (algorithm != "direct" and self.pxn_fits(group)))
             return [
-                self.all_to_all_chain(group, a, b, message / n, pxn)
+                chain_flow(self.all_to_all_chain(group, a, b, message / n, pxn))
                 for a, b in itertools.permutations(group, 2)
             ]
-        wire = message * (n - 1) / n * (2 if operation == "all-reduce" else 1)
-        return [[edge] for edge in self.ring(group, wire)]
-
-    def ring(self, group: list[str], wire: Fraction) -> list[Edge]:
-        parts = self.parts(group)
-        edges: list[Edge] = []
-        for part in parts:
-            if len(part) > 1:
-                edges += [(a, b, wire) for a, b in zip(part, part[1:] + part[:1], strict=True)]
-        if len(parts) > 1:
-            channels = min(len(part) for part in parts)
-            for here, there in zip(parts, parts[1:] + parts[:1], strict=True):
-                edges += [(here[c], there[c], wire / channels) for c in range(channels)]
-        return edges
+        edges = broadcast(self.parts(group), message) if operation == "broadcast" else []
+        if operation in ("all-gather", "reduce-scatter"):
+            edges = ring(self.parts(group), message * (n - 1) / n)
+        if operation == "all-reduce":
+            edges = all_reduce(self.parts(group), group, algorithm, message)
+        return [chain_flow([edge]) for edge in edges if edge[2]]
 
     def all_to_all_chain(self, group: list[str], a: str, b: str, amount: Fraction, pxn: bool) -> list[Edge]:
         part_of = {member: part for part in self.parts(group) for member in part}

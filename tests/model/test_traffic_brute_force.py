@@ -9,14 +9,33 @@ from hypothesis import strategies as st
 from model.job.exchange import Operation
 from model.topology.graph import Topology
 from model.topology.types import DeviceKind, LinkKind, State
+from tests.model.brute_force_paths import FlowByFlow
 from tests.model.traffic_compare import assert_same_as_brute_force
-from tests.model.traffic_drawings import DRAWINGS, NVLINK, Sketch, exchange, gpus_of, job_on
+from tests.model.traffic_drawings import DRAWINGS, NVLINK, Sketch, algorithms_on, exchange, gpus_of, job_on
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_same_bytes_on_every_link_as_the_brute_force(name: str) -> None:
     topology = DRAWINGS[name]()
     assert_same_as_brute_force(topology, job_on(len(gpus_of(topology))))
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_every_algorithm_is_that_of_the_brute_force(name: str) -> None:
+    topology = DRAWINGS[name]()
+    assert_same_as_brute_force(topology, algorithms_on(topology))
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+@pytest.mark.parametrize(
+    "paths",
+    [FlowByFlow("static"), FlowByFlow("hashed"), FlowByFlow("hashed", 3, 2**32 - 1)],
+    ids=["static", "hashed", "hashed, 3 queue pairs"],
+)
+def test_flows_take_the_paths_of_the_brute_force(name: str, paths: FlowByFlow) -> None:
+    topology = DRAWINGS[name]()
+    exchanges = job_on(len(gpus_of(topology))) + algorithms_on(topology)
+    assert_same_as_brute_force(topology, exchanges, paths)
 
 
 STATES = st.sampled_from([State.UP] * 6 + [State.DEGRADED, State.DOWN])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 
@@ -12,7 +14,17 @@ from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
 from model.traffic.types import Fabric, Traffic
 from tests.model.brute_force import BruteForce
+from tests.model.brute_force_paths import FlowByFlow
 from tests.model.traffic_drawings import gpus_of, placement_of
+
+
+@dataclass(frozen=True)
+class Routing:
+    """The routing section of a job."""
+
+    policy: Literal["even", "hashed", "static"] = "even"
+    queue_pairs: int = 1
+    seed: int = 0
 
 
 def loads_by_name(fabric: Fabric, traffic: Traffic, exchange: int) -> dict[tuple[str, str], float]:
@@ -27,14 +39,19 @@ def loads_by_name(fabric: Fabric, traffic: Traffic, exchange: int) -> dict[tuple
     return found
 
 
-def assert_same_as_brute_force(topology: Topology, exchanges: Sequence[Exchange]) -> None:
+def assert_same_as_brute_force(
+    topology: Topology, exchanges: Sequence[Exchange], paths: FlowByFlow | None = None
+) -> None:
     """The same bytes on every link and direction, and the same unreachable pairs."""
     fabric = compile_fabric(topology)
-    traffic = load(fabric, placement_of(topology), exchanges)
-    slow, gpus = BruteForce(topology), gpus_of(topology)
+    routing = None if paths is None else Routing(paths.policy, paths.queue_pairs, paths.seed)
+    traffic = load(fabric, placement_of(topology), exchanges, routing)
+    slow, gpus = BruteForce(topology, paths), gpus_of(topology)
     for number, item in enumerate(exchanges):
         groups = [[gpus[place] for place in row] for row in item.groups]
-        expected, lost = slow.exchange(item.operation, item.algorithm, groups, item.message_bytes)
+        if item.storage:
+            groups = [[gpu, device] for (gpu,), device in zip(groups, item.storage, strict=True)]
+        expected, lost = slow.exchange(item.operation, item.algorithm, groups, item.message_bytes, item.dedup)
         wanted = {key: float(amount * item.count_per_step) for key, amount in expected.items()}
         found = loads_by_name(fabric, traffic, number)
         assert found == pytest.approx(wanted, rel=1e-12), item.id

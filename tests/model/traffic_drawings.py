@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from model.job.exchange import Exchange, Operation, When
+from model.job.exchange import Dedup, Exchange, Operation, When
 from model.placement.types import Placement
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
@@ -358,6 +358,46 @@ def switch_trunks() -> Topology:
     return s.topology()
 
 
+def storage_network() -> Topology:
+    """Storage on its own leaf, on two leaves, with one cable down, and on nothing; two spines."""
+    s = Sketch()
+    for host in ("a", "b"):
+        s.host(host, 2)
+    rails(s, ["a", "b"], 2, spines=2)
+    s.add(DeviceKind.LEAF, "leaf-s", "leaf-t")
+    for leaf, spine in (("leaf-s", "spine0"), ("leaf-s", "spine1"), ("leaf-t", "spine1")):
+        s.net(leaf, spine, count=2)
+    s.add(DeviceKind.STORAGE, "disk0", "disk1", "disk2", "disk3", model="storage")
+    s.net("disk0", "leaf-s", count=2)
+    s.net("disk1", "leaf-s")
+    s.net("disk1", "leaf-t", PORT_200G)
+    s.net("disk2", "leaf-t")
+    s.net("disk2", "leaf-s", state=State.DOWN)
+    return s.topology()
+
+
+def shared_nics() -> Topology:
+    """Hosts of two GPUs without NVLink that share a NIC; Ethernet switches beside those that reduce."""
+    s = Sketch()
+    for host in ("a", "b", "c"):
+        s.host(host, 2, (), nics=0)
+        s.add(DeviceKind.PCIE_SWITCH, f"{host}.pcie", parent=host)
+        s.add(DeviceKind.NIC, f"{host}.nic0", parent=host)
+        for end in ("gpu0", "gpu1", "nic0"):
+            s.pcie(f"{host}.{end}", f"{host}.pcie")
+    s.add(DeviceKind.LEAF, "leaf0", "leaf1")
+    s.add(DeviceKind.LEAF, "plain", model="th5")
+    for host in ("a", "b", "c"):
+        s.net(f"{host}.nic0", "leaf0" if host == "a" else "leaf1")
+        s.net(f"{host}.nic0", "plain")
+    s.add(DeviceKind.SPINE, "spine0", "spine1")
+    for leaf in ("leaf0", "leaf1"):
+        s.net(leaf, "spine0")
+        s.net(leaf, "spine1", PORT_200G)
+        s.net(leaf, "spine1", count=2)
+    return s.topology()
+
+
 DRAWINGS: dict[str, Callable[[], Topology]] = {
     make.__name__: make
     for make in (
@@ -375,6 +415,8 @@ DRAWINGS: dict[str, Callable[[], Topology]] = {
         nic_down,
         mixed_domains,
         switch_trunks,
+        storage_network,
+        shared_nics,
     )
 }
 
@@ -399,6 +441,8 @@ def exchange(
     count: int = 1,
     stages: list[int] | None = None,
     ident: str = "x",
+    storage: tuple[str, ...] = (),
+    dedup: Dedup | None = None,
 ) -> Exchange:
     """An exchange over places in the placement."""
     return Exchange(
@@ -413,6 +457,8 @@ def exchange(
         message_bytes=message,
         count_per_step=count,
         when=When.FORWARD,
+        storage=storage,
+        dedup=dedup,
     )
 
 
@@ -441,3 +487,34 @@ def job_on(gpus: int) -> list[Exchange]:
         exchange(Operation.ALL_TO_ALL, mixed, 84_000, ident="ep.pxn", algorithm="pxn"),
         exchange(Operation.ALL_TO_ALL, odd_even, 84_000, ident="ep.odd-even", algorithm="pxn"),
     ]
+
+
+def algorithms_on(topology: Topology) -> list[Exchange]:
+    """Every other algorithm and operation, over groups of all sizes; expert counts are multiples of them."""
+    gpus = len(gpus_of(topology))
+    every, half = list(range(gpus)), gpus // 2
+    reduce, broadcast, to_all = Operation.ALL_REDUCE, Operation.BROADCAST, Operation.ALL_TO_ALL
+    groups = {
+        "all": [every],
+        "reversed": [every[::-1]],
+        "halves": [every[:half], every[gpus - half :]],
+        "strided": [[i, i + half] for i in range(half)],
+        "fours": [every[:4]] if gpus >= 4 else [],
+    }
+    found = []
+    for name, rows in groups.items():
+        for algorithm in ("tree", "hierarchical", "halving-doubling", "sharp"):
+            ident = f"{algorithm}.{name}"
+            found.append(exchange(reduce, rows, 840_000, algorithm=algorithm, ident=ident))
+        found.append(exchange(broadcast, rows, 840_000, ident=f"broadcast.{name}"))
+        size = len(rows[0]) if rows else 1
+        for limit, combine in ((None, False), (1, True), (2, False)):
+            dedup = Dedup(4 * size, min(3, 4 * size), limit, combine)
+            ident = f"deduplicated.{name}.{limit}"
+            found.append(exchange(to_all, rows, 840_000, algorithm="deduplicated", dedup=dedup, ident=ident))
+    disks = [device.id for device in topology.devices() if device.kind is DeviceKind.STORAGE]
+    for operation in (Operation.READ, Operation.WRITE) if disks else ():
+        rows = [[gpu] for gpu in every for _ in disks]
+        stored = tuple(disks * gpus)
+        found.append(exchange(operation, rows, 7000, storage=stored, ident=operation.value))
+    return [item for item in found if len(item.groups)]
