@@ -203,7 +203,7 @@ class DevicePainter:
         painter.setPen(QPen(theme.color("device-line"), 1))
         radius = 5.0 if level >= Level.RANKS else 2.0
         for row, (x0, y0, x1, y1) in zip(rows.tolist(), boxes.tolist(), strict=True):
-            corner = min(3.0 if index.kind[row] == NIC else radius, (y1 - y0) / 3)
+            corner = min(3.0 if index.kind[row] == NIC else radius, (y1 - y0) / 5)
             painter.drawRoundedRect(QRectF(x0 + 0.5, y0 + 0.5, x1 - x0 - 1, y1 - y0 - 1), corner, corner)
 
     def _inscribe(

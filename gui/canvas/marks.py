@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
 
 from gui.canvas.camera import Camera
@@ -28,6 +28,7 @@ BADGE_LIMIT = 60
 BADGE_SPACING_PX = 120.0
 """A badge speaks for its neighbours whose ratio is not above its own."""
 COUNT_LIMIT = 60
+RATE_LIMIT = 160
 
 
 class MarkPainter:
@@ -60,6 +61,8 @@ class MarkPainter:
         self._badges(painter, some, worst, shown, level, occupied)
         self._degraded(painter, scene, strands, some, shown, level, occupied)
         self._counts(painter, strands, some, shown, chosen, level, occupied)
+        if level >= Level.PORTS:
+            self._rates(painter, scene, strands, some, loads, shown, occupied)
 
     # Chosen links
 
@@ -279,3 +282,31 @@ class MarkPainter:
                     ink=self.theme.color("text"),
                     border=self.theme.color("strong"),
                 )
+
+    def _rates(
+        self,
+        painter: QPainter,
+        scene: Scene,
+        strands: Strands,
+        curves: Curves,
+        loads: StrandLoads,
+        shown: IntArray,
+        occupied: Occupancy,
+    ) -> None:
+        """Near, the rate of each loaded direction beside the end that sends it, where there is room."""
+        outside = shown[~strands.inside[shown]]
+        halves = curves.halves()
+        sent = np.argwhere(loads.utilisation[outside] > 0)[:RATE_LIMIT]
+        paper, ink = QColor(self.theme.color("canvas")), self.theme.color("text-2")
+        paper.setAlphaF(0.85)
+        for number, end in sent.tolist():
+            strand = int(outside[number])
+            usable = float(scene.usable[strands.members(strand)].sum())
+            text = format_rate(float(loads.utilisation[strand, end]) * usable)
+            x, y = (halves[strand, end, 0] * 0.55 + halves[strand, end, 1] * 0.45).tolist()
+            box = QRectF(x + 5, y - 7, self.lettering.width(text, 9, 500) + 6, 14)
+            if occupied.take(box):
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(paper)
+                painter.drawRoundedRect(box, 3, 3)
+                self.lettering.left(painter, text, 9, 500, ink, box.left() + 3, box.center().y())
