@@ -88,7 +88,10 @@ class LinkListModel(QAbstractListModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._hover(table, row)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{table.title(row)}, {table.flows(row)}, costs {format_seconds(table.cost_s(row))} a step"
+            return (
+                f"{table.title(row)}, {table.flows(row)}, peak {load_summary(table.peak(row))}, "
+                f"costs {format_seconds(table.cost_s(row))} a step"
+            )
         if role == LinkRole.LOAD:
             return self.load(row)
         return None

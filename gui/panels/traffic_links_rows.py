@@ -46,9 +46,7 @@ class LinkLoad:
     def text(self, *, now: bool) -> str:
         """The caption under the bar."""
         if self.oversubscribed:
-            return (
-                f"offered {format_percent(self.offered) if self.offered < 2 else format_ratio(self.offered)}"
-            )
+            return f"offered {format_ratio(self.offered)}"
         if self.utilisation <= 0:
             return "idle now" if now else "idle"
         return format_percent(self.utilisation)
