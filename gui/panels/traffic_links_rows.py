@@ -46,7 +46,7 @@ class LinkLoad:
     def text(self, *, now: bool) -> str:
         """The caption under the bar."""
         if self.oversubscribed:
-            return f"offered {format_ratio(self.offered)}"
+            return format_ratio(self.offered)
         if self.utilisation <= 0:
             return "idle now" if now else "idle"
         return format_percent(self.utilisation)
