@@ -57,7 +57,7 @@ def test_load_of_a_moment(report: StepReport) -> None:
 
 
 def test_words_of_a_load() -> None:
-    assert LinkLoad(1.0, 1.5).text(now=True) == "offered 1.50×"
+    assert LinkLoad(1.0, 1.5).text(now=True) == "1.50×"
     assert LinkLoad(1.0, 12.0).text(now=True) == "12.00×"
     assert LinkLoad(0.53, 0.8).text(now=True) == "53.0 %"
     assert LinkLoad(0.0, 0.0).text(now=True) == "idle now"
