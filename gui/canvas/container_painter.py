@@ -98,6 +98,13 @@ class ContainerPainter:
             away = (px - strip) / 2
             middle += away if index.title_below[row] else -away
         left = rect.left() + inset
+        if strip < px:
+            paper = self.theme.color("node" if container.kind is ContainerKind.TRAY else "canvas")
+            paper.setAlphaF(0.8)
+            wide = self.lettering.width(text, px, 700)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(paper)
+            painter.drawRoundedRect(QRectF(left - 2, middle - px * 0.6, wide + 4, px * 1.2), 3, 3)
         used = self.lettering.left(painter, text, px, 700, self.theme.color("text"), left, middle)
         rest = self.lettering.cut(subtitle, px - 1.5, 400, room - used - 6)
         if rest == subtitle and rest:

@@ -47,7 +47,7 @@ class Frame:
     def image(self, camera: Camera, level: Level, lit: Lit) -> QImage:
         """The sharp picture of a view; painted only as far as something changed."""
         self.prepare(camera, level)
-        gpus = (self._view_key, id(self.scene.gpus))
+        gpus = (self._view_key, self.scene.gpus_version)
         key = (gpus, self.scene.loads_version, lit)
         if key == self._frame_key and self._composed is not None:
             return self._composed

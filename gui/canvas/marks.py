@@ -27,6 +27,8 @@ CROWD = 32
 BADGE_LIMIT = 60
 BADGE_SPACING_PX = 120.0
 """A badge speaks for its neighbours whose ratio is not above its own."""
+CHOSEN_LIMIT = 1200
+"""Where more than so many links are chosen, the frames around their devices tell enough."""
 COUNT_LIMIT = 60
 RATE_LIMIT = 160
 
@@ -58,7 +60,8 @@ class MarkPainter:
         some = Curves(camera.points(curves.control))
         self._chosen(painter, strands, some, width, loads, chosen)
         self._oversubscribed(painter, some, width, loads, shown)
-        self._badges(painter, some, worst, shown, level, occupied)
+        view = QRectF(0, 0, camera.width, camera.height)
+        self._badges(painter, some, worst, shown, level, view, occupied)
         self._degraded(painter, scene, strands, some, shown, level, occupied)
         self._counts(painter, strands, some, shown, chosen, level, occupied)
         if level >= Level.PORTS:
@@ -75,7 +78,7 @@ class MarkPainter:
         loads: StrandLoads,
         chosen: IntArray,
     ) -> None:
-        if not len(chosen):
+        if not 0 < len(chosen) <= CHOSEN_LIMIT:
             return
         halo = QColor(self.theme.color("accent"))
         halo.setAlphaF(0.22)
@@ -148,6 +151,7 @@ class MarkPainter:
         worst: StrandLoads,
         shown: IntArray,
         level: Level,
+        view: QRectF,
         occupied: Occupancy,
     ) -> None:
         """The ratio beside oversubscribed directions, the worst first."""
@@ -165,7 +169,7 @@ class MarkPainter:
             if any((x - a) ** 2 + (y - b) ** 2 < BADGE_SPACING_PX**2 for a, b in spoken):
                 continue
             text = format_ratio(float(ratio[number]))
-            at = self._badge_place(x, y, text, px, occupied)
+            at = self._badge_place(x, y, text, px, view, occupied)
             if at is None:
                 continue
             spoken.append((x, y))
@@ -183,7 +187,9 @@ class MarkPainter:
             if len(spoken) == BADGE_LIMIT:
                 return
 
-    def _badge_place(self, x: float, y: float, text: str, px: float, occupied: Occupancy) -> QPointF | None:
+    def _badge_place(
+        self, x: float, y: float, text: str, px: float, view: QRectF, occupied: Occupancy
+    ) -> QPointF | None:
         """Beside the line near its middle, on the side that is free."""
         away = self.lettering.pill_box(text, QPointF(0, 0), px, 700, px + 8).width() / 2 + 11
         lift = px + 10
@@ -196,7 +202,8 @@ class MarkPainter:
             (away, lift),
         ):
             at = QPointF(x + dx, y + dy)
-            if occupied.take(self.lettering.pill_box(text, at, px, 700, px + 8)):
+            box = self.lettering.pill_box(text, at, px, 700, px + 8)
+            if (view.contains(box) or not view.contains(QPointF(x, y))) and occupied.take(box):
                 return at
         return None
 

@@ -30,7 +30,8 @@ class Scene:
 
     `utilisation` and `ratio` (m, 2): per link what a sends and what b sends, in the chosen mode at the chosen
     time. `usable` (m,) bytes/s; `row_in_report` (m,) or -1. `worst` (m, 2): the oversubscription of the whole
-    step; `cost` (m, 2): seconds of the step. `loads_version` counts changes of what links carry.
+    step; `cost` (m, 2): seconds of the step. `loads_version` and `gpus_version` count changes of what links carry
+    and of what GPUs show.
     """
 
     def __init__(self, document: Document) -> None:
@@ -42,6 +43,7 @@ class Scene:
         self.time_s = 0.0
         self.layers: Set[str] = frozenset(LAYERS)
         self.loads_version = 0
+        self.gpus_version = 0
         self._state = -1
         self._texts_of = -1
         self._drawn_key: tuple[object, ...] = ()
@@ -92,6 +94,7 @@ class Scene:
 
     def refresh_gpus(self) -> None:
         """Derive the look of the GPUs anew."""
+        self.gpus_version += 1
         placement = self.report.placement if self.report is not None else None
         self.gpus: GpuLook = gpu_look(self.index, placement, self.document.paint, self.dimension)
 

@@ -70,6 +70,8 @@ class SceneIndex:
 
         Gives whether devices, links or containers came or went.
         """
+        if not (change.devices or change.links or change.containers or change.layout or change.whole):
+            return False
         topology = document.topology
         counts = (len(topology.devices()), len(topology.links()), len(topology.containers()))
         touched = (*change.devices, *change.links, *change.containers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter
 
@@ -48,11 +49,15 @@ class ScenePainter:
         self._containers = ContainerPainter(theme)
         self._marks = MarkPainter(theme)
         self._links: dict[bool, LinkPainter] = {}
+        self._links_of: _Lines | None = None
+        self._prepared = 0
         self._loads_key: tuple[object, ...] = ()
         self._chosen_key: tuple[object, ...] = ()
 
     def prepare(self, camera: Camera, level: Level) -> None:
         """Take a view: choose what is visible and lay out its links."""
+        before = self._links_of
+        self._prepared += 1
         self.camera, self.level = camera, level
         self.strands, self.curves = self.scene.strands(level, camera.zoom)
         self.flat: FloatArray = self.curves.flat()
@@ -61,7 +66,9 @@ class ScenePainter:
         self.width = np.maximum(self.strands.width * grown, 0.7)
         self.seen: FloatArray = self.flat[self.shown]
         self.seen_box = (self.seen.min(axis=1), self.seen.max(axis=1))
-        self._links = {}
+        self._links_of = (camera, self.curves.control, self.width, self.strands.down)
+        if not _same_lines(before, self._links_of):
+            self._links = {}
 
     def paint_ground(self, painter: QPainter, *, grid: bool = True) -> None:
         """The canvas, its grid and the containers around trays."""
@@ -139,14 +146,14 @@ class ScenePainter:
 
     def _loads(self) -> tuple[StrandLoads, StrandLoads]:
         """The loads of the moment, and the peak of the step; worked out once for each."""
-        key = (id(self.strands), self.scene.loads_version)
+        key = (self._prepared, self.scene.loads_version)
         if key != self._loads_key:
             self._now_and_worst = (self.scene.loads(self.strands), self.scene.findings(self.strands))
             self._loads_key = key
         return self._now_and_worst
 
     def _chosen(self, lit: Lit) -> IntArray:
-        key = (id(self.strands), id(self.shown), lit)
+        key = (self._prepared, lit)
         if key != self._chosen_key:
             chosen = self.scene.members_of(self.strands, lit.selection | lit.links)
             self._chosen_rows = np.intersect1d(chosen, self.shown)
@@ -160,6 +167,16 @@ class ScenePainter:
         low, high = index.centre - index.half, index.centre + index.half
         seen = (low[:, 0] < x1) & (high[:, 0] > x0) & (low[:, 1] < y1) & (high[:, 1] > y0)
         return np.flatnonzero(seen).astype(np.int32)
+
+
+_Lines = tuple[Camera, FloatArray, FloatArray, NDArray[np.bool_]]
+
+
+def _same_lines(before: _Lines | None, after: _Lines) -> bool:
+    """Whether links that were laid out for one view can be kept: an edit of a name or state moves no line."""
+    if before is None or before[0] != after[0]:
+        return False
+    return all(np.array_equal(old, new) for old, new in zip(before[1:], after[1:], strict=True))
 
 
 def paint_grid(painter: QPainter, theme: Theme, camera: Camera) -> None:
