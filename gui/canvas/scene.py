@@ -30,8 +30,8 @@ class Scene:
 
     `utilisation` and `ratio` (m, 2): per link what a sends and what b sends, in the chosen mode at the chosen
     time. `usable` (m,) bytes/s; `row_in_report` (m,) or -1. `worst` (m, 2): the oversubscription of the whole
-    step; `cost` (m, 2): seconds of the step. `loads_version` and `gpus_version` count changes of what links carry
-    and of what GPUs show.
+    step; `cost` (m, 2): seconds of the step. `loads_version` and `gpus_version` count changes of what links
+    carry and of what GPUs show.
     """
 
     def __init__(self, document: Document) -> None:
