@@ -55,11 +55,17 @@ class FileCommands(QObject):
 
     def new(self) -> None:
         """Begin an empty drawing."""
-        if self.may_leave():
-            from model.document.document import Document
-
-            self._context.document.set_document(Document())
+        if self.close():
             self.opened.emit()
+
+    def close(self) -> bool:
+        """Put an empty drawing in place of the open one, if that can go."""
+        from model.document.document import Document
+
+        if not self.may_leave():
+            return False
+        self._context.document.set_document(Document())
+        return True
 
     def open(self) -> None:
         """Ask for a file and open it."""
@@ -186,12 +192,21 @@ class FileCommands(QObject):
 
     def choose_template(self, ident: str | None = None, at: tuple[float, float] | None = None) -> bool:
         """Let the user set up a template, and place it: at a point in scene units, or beside all else."""
+        wanted = self._ask_for_template(ident)
+        return wanted is not None and self.place_template(*wanted, at)
+
+    def begin_with_template(self, ident: str) -> bool:
+        """Let the user set up a template, and place it on a new drawing."""
+        wanted = self._ask_for_template(ident)
+        return wanted is not None and self.close() and self.place_template(*wanted)
+
+    def _ask_for_template(self, ident: str | None) -> tuple[str, BaseModel] | None:
         from gui.dialogs.templates import TemplatesDialog
 
         dialog = TemplatesDialog(self._context.theme, ident, self._window)
-        if dialog.exec() != TemplatesDialog.DialogCode.Accepted or dialog.parameters is None:
-            return False
-        return self.place_template(dialog.chosen, dialog.parameters, at)
+        accepted = dialog.exec() == TemplatesDialog.DialogCode.Accepted
+        dialog.deleteLater()
+        return (dialog.chosen, dialog.parameters) if accepted and dialog.parameters is not None else None
 
     def place_template(
         self, ident: str, parameters: BaseModel | None = None, at: tuple[float, float] | None = None

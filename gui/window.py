@@ -182,7 +182,7 @@ class MainWindow(QMainWindow):
         self.start.new_requested.connect(self.files.new)
         self.start.open_requested.connect(self.files.open)
         self.start.recent_requested.connect(self.open_path)
-        self.start.template_requested.connect(self._start_template)
+        self.start.template_requested.connect(self.files.begin_with_template)
         context.document.title_changed.connect(self._show_title)
         context.document.changed.connect(self._document_changed)
         context.document.reset.connect(self._state_timer.start)
@@ -326,10 +326,8 @@ class MainWindow(QMainWindow):
         self.workspace.canvas.setFocus()
 
     def show_start(self) -> None:
-        """Show the start page; the drawing stays open behind it."""
-        if self.workspace is None or not self._working:
-            return
-        if not self.files.may_leave():
+        """Close the drawing, after asking about unsaved changes, and show the start page."""
+        if self.workspace is None or not self._working or not self.files.close():
             return
         self._working = False
         self.context.playback.pause()
@@ -344,17 +342,6 @@ class MainWindow(QMainWindow):
         """Open a file; a failure is said in a message."""
         self.load()
         return self.files.open_path(path)
-
-    def _start_template(self, ident: str) -> None:
-        from model.document.document import Document
-
-        document = self.context.document
-        if document.unsaved and not self.files.may_leave():
-            return
-        before = document.document, document.path
-        document.set_document(Document())
-        if not self.files.choose_template(ident):
-            document.set_document(*before)
 
     def explain(self, title: str, figure: Figure) -> None:
         """Show how a figure was worked out, near what was asked about."""
