@@ -26,37 +26,16 @@ def _only(*values: object) -> Callable[[object], bool]:
     return lambda value: value in values
 
 
-_ALGORITHMS = _only("auto", "ring", "nvls", "direct", "pxn")
-
 TABLE: tuple[NotBuilt, ...] = (
-    NotBuilt("parallel.cp", _only(1), "context parallelism"),
-    NotBuilt("parallel.cp_algorithm", _only("ring"), "another way of context parallelism"),
-    NotBuilt("parallel.etp", _only(1), "tensor parallelism inside experts"),
     NotBuilt("parallel.vpp", _only(1), "several model chunks a stage"),
     NotBuilt("parallel.microbatch_group", _only(None), "the group size of interleaved schedules"),
-    NotBuilt("parallel.zero", _only(0, 1, 3), "gradients sharded in every microbatch"),
-    NotBuilt("parallel.dp_shard", _only(None), "sharding inside a part of the replicas"),
-    NotBuilt("parallel.scatter_gather", _only(False), "pipeline sends cut over the TP ranks"),
     NotBuilt("schedule", _only("1f1b", "interleaved"), "another pipeline schedule"),
     NotBuilt("overlap.pipeline", _only(False), "pipeline sends beside compute"),
     NotBuilt("overlap.tensor", _only(False), "TP collectives beside their own matrix multiplications"),
     NotBuilt("overlap.experts", _only(False), "expert all-to-all beside compute"),
     NotBuilt("overlap.bucket_bytes", _only(None), "gradient buckets of a given size"),
     NotBuilt("overlap.sm_share", _only(0.0), "compute slowed by communication kernels"),
-    NotBuilt("experts.dispatch", _only("direct"), "another way of dispatch"),
     NotBuilt("experts.capacity_factor", _only(None), "a fixed capacity of experts"),
-    NotBuilt("experts.node_limit", _only(None), "tokens limited to a number of nodes"),
-    NotBuilt("collectives.tp", _ALGORITHMS, "another collective algorithm"),
-    NotBuilt("collectives.cp", _ALGORITHMS, "another collective algorithm"),
-    NotBuilt("collectives.ep", _ALGORITHMS, "another collective algorithm"),
-    NotBuilt("collectives.dp", _ALGORITHMS, "another collective algorithm"),
-    NotBuilt("routing.policy", _only("even"), "paths chosen per flow"),
-    NotBuilt("routing.queue_pairs", _only(1), "paths chosen per flow"),
-    NotBuilt("routing.seed", _only(0), "paths chosen per flow"),
-    NotBuilt("checkpoint.every_steps", _only(None), "checkpoints"),
-    NotBuilt("checkpoint.to", _only(None), "checkpoints"),
-    NotBuilt("data.bytes_per_token", _only(16), "reading training data"),
-    NotBuilt("data.from", _only(None), "reading training data"),
     NotBuilt("calibration.mfu", _only(None), "a measured MFU in place of the model"),
     NotBuilt("calibration.layer_forward_s", _only(None), "a measured layer time in place of the model"),
 )
@@ -71,7 +50,7 @@ def is_built(path: str, value: object) -> bool:
 
 
 def not_built(job: JobSpec) -> list[str]:
-    """What the job asks for that is not built yet: "parallel.cp = 2 (context parallelism)"."""
+    """What the job asks for that is not built yet: "parallel.vpp = 2 (several model chunks a stage)"."""
     data = job.to_json()
     found = []
     for row in TABLE:

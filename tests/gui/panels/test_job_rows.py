@@ -52,11 +52,14 @@ def test_an_illegal_size_says_why_and_what_is_near() -> None:
     assert view.verdict.mark == "error" and "32 GPUs are not a multiple" in view.verdict.text
 
 
-def test_what_is_not_built_is_greyed_with_its_reason() -> None:
-    assert rows(mixtral_job())["cp"] == ("off", "not built yet: context parallelism")
-    view = job_view(mixtral_job("parallel.cp=2"), 32, {})
-    assert {one.name: one.mark for one in view.sizes}["cp"] == "error"
-    assert view.verdict.mark == "warning" and "context parallelism" in view.verdict.text
+def test_context_parallelism_names_what_it_divides() -> None:
+    mark, text = rows(mixtral_job())["cp"]
+    assert mark == "ok" and text.startswith("2 × CP must divide") and text.endswith("legal")
+
+
+def test_what_is_not_built_is_a_warning_with_its_reason() -> None:
+    view = job_view(mixtral_job("schedule=zb-h1"), 32, {})
+    assert view.verdict.mark == "warning" and "another pipeline schedule" in view.verdict.text
 
 
 def test_no_gpus_and_an_unknown_model() -> None:

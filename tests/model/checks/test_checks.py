@@ -53,9 +53,9 @@ def test_a_batch_that_cannot_be_cut() -> None:
 
 
 def test_a_value_that_is_not_built_is_an_error_and_never_ignored() -> None:
-    finding = only(cluster(spec=job("parallel.cp=2")), "job.not-built")
+    finding = only(cluster(spec=job("parallel.pp=2", "schedule=zb-h1")), "job.not-built")
     assert finding.severity is Severity.ERROR
-    assert "parallel.cp" in finding.title
+    assert "schedule" in finding.title
 
 
 def test_memory_overflow_and_the_fill_limit() -> None:
