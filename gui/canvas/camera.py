@@ -61,10 +61,17 @@ class Camera:
         """Shifted by pixels."""
         return replace(self, x=self.x + dx, y=self.y + dy)
 
-    def fitted(self, box: tuple[float, float, float, float], area: QRectF, most: float = 1.0) -> Camera:
-        """Zoomed and centred so that a box in scene units fills `area`, at most at zoom `most`."""
+    def fitted(
+        self,
+        box: tuple[float, float, float, float],
+        area: QRectF,
+        *,
+        most: float = 1.0,
+        least: float = MIN_ZOOM,
+    ) -> Camera:
+        """Zoomed and centred so that a box in scene units fills `area`, at a zoom of `least` to `most`."""
         width, height = max(box[2] - box[0], 1.0), max(box[3] - box[1], 1.0)
-        zoom = min(most, max(MIN_ZOOM, min(area.width() / width, area.height() / height)))
+        zoom = min(most, max(least, min(area.width() / width, area.height() / height)))
         middle = area.center()
         x = middle.x() - (box[0] + box[2]) / 2 * zoom
         y = middle.y() - (box[1] + box[3]) / 2 * zoom

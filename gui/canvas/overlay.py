@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from gui.canvas.legend import legend_size, paint_legend
+from gui.canvas.minimap import Minimap
 from gui.canvas.scene import LinkMode
 from gui.canvas.strands import LAYERS
 from gui.widgets.chip import LayerChip
@@ -50,6 +51,7 @@ class Overlay:
         self._groups = groups
         self.zoom = ZoomBar(view)
         self.legend = Legend(view)
+        self.minimap = Minimap(view)
         view.zoom_changed.connect(self.zoom.show_zoom)
         self._top = INSET + ROW
         self.update_state()
@@ -66,15 +68,12 @@ class Overlay:
         self.mode.set_value(context.link_mode)
         for name, chip in self.layers.items():
             chip.setChecked(name in context.layers)
-        self.legend.update()
+        self.update_pictures()
 
-    def update_legend(self) -> None:
-        """The tile of the legend follows the dimensions in use."""
+    def update_pictures(self) -> None:
+        """Paint legend and minimap anew: dimensions, theme, drawing or view changed."""
         self.legend.update()
-
-    def update_theme(self) -> None:
-        """Paint in the colours of the theme."""
-        self.legend.update()
+        self.minimap.update()
 
     def place(self) -> None:
         """Lay the controls out in one row, or in two where the view is narrow; the zoom at the right."""
@@ -96,6 +95,9 @@ class Overlay:
         self.legend.resize(size)
         self.legend.move(INSET, height - INSET - size.height())
         self.legend.setVisible(height >= _LEGEND_LEAST_HEIGHT and not self._view.scene_data.index.empty)
+        self.minimap.move(width - INSET - self.minimap.width(), height - INSET - self.minimap.height())
+        room = self.legend.geometry().right() + _GAP < self.minimap.x()
+        self.minimap.setVisible(self.legend.isVisibleTo(self._view) and room)
         self.zoom.show()
 
     def _layers_clicked(self) -> None:

@@ -245,6 +245,7 @@ class CanvasView(QGraphicsView):
             if not self._moving:
                 self._level = next_level(self._level, self.zoom)
             self.zoom_changed.emit(self.zoom)
+        self.overlay.minimap.update()
         self.refresh()
 
     def paste_fragment(self, fragment: Fragment, offset: tuple[float, float], verb: str) -> None:
@@ -278,6 +279,7 @@ class CanvasView(QGraphicsView):
             self.overlay.place()
         if change.whole or (was_empty and len(change.devices) > 1 and not self._all_visible()):
             self._fit_soon()
+        self.overlay.minimap.update()
         self.refresh()
 
     def _document_reset(self) -> None:
@@ -304,14 +306,14 @@ class CanvasView(QGraphicsView):
 
     def _analysis_changed(self) -> None:
         self.scene_data.set_analysis(self.context.analysis)
-        self.overlay.update_legend()
+        self.overlay.update_pictures()
         self.refresh()
 
     def _theme_changed(self) -> None:
         self.frame_cache.set_theme(self.theme)
         self._foreground = Foreground(self.theme)
         self.hover_card.update()
-        self.overlay.update_theme()
+        self.overlay.update_pictures()
         self.refresh()
 
     def _display_changed(self) -> None:

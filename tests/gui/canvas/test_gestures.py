@@ -474,3 +474,20 @@ def test_bring_into_view_centres(view: CanvasView, hand: Hand, load: Callable[..
     middle = view.viewport().rect().center()
     assert (hand.at("node03.gpu7") - middle).manhattanLength() < 120
     assert any(box.kind is ContainerKind.TRAY for box in view.scene_data.index.containers)
+
+
+def test_a_click_on_the_minimap_goes_there(view: CanvasView, hand: Hand, load: Callable[..., None]) -> None:
+    load("hgx-h100", nodes=4)
+    view.zoom_to(1.0)
+    view.come_to_rest()
+    minimap = view.overlay.minimap
+    assert minimap.isVisible()
+    QTest.mouseClick(
+        minimap, Qt.MouseButton.LeftButton, pos=QPoint(minimap.width() - 12, minimap.height() // 2)
+    )
+    middle = view.viewport().rect().center()
+    box = view.scene_data.index.bounds()
+    assert box is not None
+    # near the right edge of the drawing, where node03 stands
+    assert view.camera.to_scene(QPointF(middle)).x() > box[0] + 0.85 * (box[2] - box[0])
+    assert (hand.at("node03.gpu7") - middle).x() < 200

@@ -1,0 +1,115 @@
+"""The whole drawing, small, with what is in view framed; a click or drag goes there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from gui.canvas.camera import Camera
+from gui.canvas.scene_index import DEVICE_KINDS, GPU
+from model.topology.types import ContainerKind
+
+if TYPE_CHECKING:
+    from gui.canvas.view import CanvasView
+
+SIZE = QSize(168, 92)
+_MARGIN = 8.0
+_LEAST_PX = 1.2
+
+
+class Minimap(QWidget):
+    """Painted from a picture that is made anew only when the drawing or the colours change."""
+
+    def __init__(self, view: CanvasView) -> None:
+        super().__init__(view)
+        self._canvas = view
+        self._picture: QImage | None = None
+        self._key: tuple[object, ...] = ()
+        self.resize(SIZE)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAccessibleName("Overview of the drawing")
+        self.setToolTip("Click to go there")
+
+    @property
+    def _camera(self) -> Camera:
+        box = self._canvas.scene_data.index.bounds() or (0.0, 0.0, 1.0, 1.0)
+        area = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        plain = Camera(1.0, 0.0, 0.0, self.width(), self.height(), self.devicePixelRatioF())
+        return plain.fitted(box, area, least=0.0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._canvas.theme
+        camera = self._camera
+        key = (
+            self._canvas.scene_data.index.version,
+            self._canvas.scene_data.gpus_version,
+            theme.name,
+            camera,
+        )
+        if key != self._key or self._picture is None:
+            self._key, self._picture = key, self._painted(camera)
+        x0, y0, x1, y1 = self._canvas.camera.visible()
+        corner, far = camera.to_view(QPointF(x0, y0)), camera.to_view(QPointF(x1, y1))
+        frame = QRectF(corner, far).intersected(QRectF(self.rect()).adjusted(2, 2, -2, -2))
+        with QPainter(self) as painter:
+            painter.drawImage(QPoint(0, 0), self._picture)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(theme.color("accent"), 1.4))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(frame, 4, 4)
+
+    def _painted(self, camera: Camera) -> QImage:
+        """Card, hulls and a tile for each device, in the colour of its group or kind."""
+        theme, index = self._canvas.theme, self._canvas.scene_data.index
+        image = QImage(self.size() * camera.ratio, QImage.Format.Format_ARGB32_Premultiplied)
+        image.setDevicePixelRatio(camera.ratio)
+        image.fill(Qt.GlobalColor.transparent)
+        with QPainter(image) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(theme.color("line"), 1))
+            painter.setBrush(theme.color("panel"))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(theme.color("node-line"), 1))
+            outer = [one.kind is not ContainerKind.TRAY for one in index.containers]
+            hulls = index.hull[outer] if any(outer) else index.hull
+            painter.drawRects(_rects(camera.boxes(hulls)))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            boxes = camera.boxes(index.rects())
+            for code in np.unique(index.kind).tolist():
+                if code != GPU:
+                    painter.setBrush(theme.kind_color(DEVICE_KINDS[code]))
+                    painter.drawRects(_rects(boxes[index.kind == code]))
+            group = self._canvas.scene_data.gpus.group
+            for number in np.unique(group).tolist():
+                painter.setBrush(theme.color("strong") if number < 0 else theme.group_color(number))
+                painter.drawRects(_rects(boxes[index.gpu_rows[group == number]]))
+        return image
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._go(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._go(event)
+
+    def _go(self, event: QMouseEvent) -> None:
+        there = self._camera.to_scene(event.position())
+        now = self._canvas.camera
+        self._canvas.set_camera(
+            replace(now, x=now.width / 2 - there.x() * now.zoom, y=now.height / 2 - there.y() * now.zoom),
+            moving=True,
+        )
+        event.accept()
+
+
+def _rects(boxes: np.ndarray) -> list[QRectF]:
+    return [
+        QRectF(x0, y0, max(x1 - x0, _LEAST_PX), max(y1 - y0, _LEAST_PX)) for x0, y0, x1, y1 in boxes.tolist()
+    ]
