@@ -108,7 +108,7 @@ def layer_activations(job: JobSpec, shape: ModelShape, *, moe: bool, whole: bool
     per_width = 6 if swiglu else 4
     if not moe or shape.moe is None:
         return width * (total + per_width * shape.ffn * sharded)
-    total += received_copies(job, shape) * (4 * h + per_width * shape.moe.expert_ffn / job.parallel.etp)
+    total += received_copies(job, shape) * (4 * h * job.parallel.etp + per_width * shape.moe.expert_ffn)
     total += (per_width * shape.shared_ffn + 4 * shape.moe.experts) * sharded
     return width * total
 

@@ -85,12 +85,12 @@ def sent_copies(job: JobSpec, shape: ModelShape) -> int:
 
 
 def received_copies(job: JobSpec, shape: ModelShape) -> float:
-    """Token copies that the fullest rank computes in one layer: with a capacity all ranks are equally full.
+    """Token copies that reach the fullest rank in one layer; with a capacity all ranks are equally full.
 
-    Over expert tensor parallelism every rank computes a part of the copies of all.
+    With expert tensor parallelism each rank then gathers etp times as many.
     """
     imbalance = 1.0 if job.experts.capacity_factor is not None else job.experts.imbalance
-    return sent_copies(job, shape) * imbalance * job.parallel.etp
+    return sent_copies(job, shape) * imbalance
 
 
 def shard_replicas(job: JobSpec, grid: Grid) -> int:
