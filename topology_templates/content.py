@@ -40,6 +40,23 @@ class Sketch:
         """Add a link, named after its ends."""
         self.links.append(Link(f"{a}--{b}", a, b, kind, lane_bytes_per_s, count))
 
+    def line(
+        self, a: str, b: str, lane_bytes_per_s: float, count: int, length_m: float, latency_s: float
+    ) -> None:
+        """Add long lines between sites."""
+        self.links.append(
+            Link(
+                f"{a}--{b}",
+                a,
+                b,
+                LinkKind.WAN,
+                lane_bytes_per_s,
+                count,
+                latency_s=latency_s,
+                length_m=length_m,
+            )
+        )
+
     def container(self, ident: str, kind: ContainerKind, parent: str | None = None) -> str:
         """Add a container; gives its id."""
         self.containers.append(Container(ident, kind, parent=parent))

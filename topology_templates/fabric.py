@@ -30,8 +30,10 @@ class FabricPlan:
     """How many switches and cables, and what is joined to what; all numbers from 0.
 
     `hosts` have `nics_per_rail` NICs of the model `nic` on each of `rails` rails. Ports of the switches are
-    used in `split` parts each. With `block`, that many hosts (a scalable unit) start with leaves of their
-    own, and no block lies in two pods. Raises InputError from `plan_fabric` only.
+    used in `split` parts each, `radix` of them (0: all), `reserve` on each spine stay free. A NIC has
+    `cables` to its leaf. With `block`, that many hosts (a scalable unit) start with leaves of their own, and
+    no block lies in two pods. Without uplinks there are leaves only. `parent` is the container around all of
+    it, `prefix` and `role` name its parts. Raises InputError from `check_plan` only.
     """
 
     hosts: int
@@ -44,8 +46,14 @@ class FabricPlan:
     nic: str
     nics_per_rail: int = 1
     split: int = 1
+    cables: int = 1
     block: int = 0
+    radix: int = 0
+    reserve: int = 0
+    first_rail: int = 0
     prefix: str = ""
+    role: str = ""
+    parent: str | None = None
 
     @cached_property
     def spec(self) -> SwitchSpec:
@@ -54,8 +62,8 @@ class FabricPlan:
 
     @cached_property
     def ports(self) -> int:
-        """Ports of a switch, each part of a split one counted."""
-        return self.spec.ports * self.split
+        """Ports of a switch that are used, each part of a split one counted."""
+        return self.radix or self.spec.ports * self.split
 
     @property
     def lane(self) -> float:
@@ -104,8 +112,10 @@ class FabricPlan:
 
     @cached_property
     def tiers(self) -> int:
-        """2 (leaves and spines) or 3 (and cores)."""
-        return 2 if self.leaves <= self.ports else 3
+        """1 (leaves only), 2 (leaves and spines) or 3 (and cores)."""
+        if not self.uplinks:
+            return 1
+        return 2 if self.leaves <= self.ports - self.reserve else 3
 
     @property
     def halves(self) -> int:
@@ -121,15 +131,17 @@ class FabricPlan:
 
     @cached_property
     def pods(self) -> int:
-        """Pods of three tiers; 0 with two."""
-        return 0 if self.tiers == 2 else math.ceil(self.leaves / self.leaves_per_pod)
+        """Pods of three tiers; 0 with fewer."""
+        return 0 if self.tiers < 3 else math.ceil(self.leaves / self.leaves_per_pod)
 
     @cached_property
     def spines_per_pod(self) -> int:
         """Spines of one pod; with two tiers all of them."""
         if self.tiers == 3:
             return self.halves * self.uplinks
-        least = math.ceil(self.leaves * self.uplinks / self.ports)
+        if self.tiers == 1:
+            return 0
+        least = math.ceil(self.leaves * self.uplinks / (self.ports - self.reserve))
         return next(spines for spines in divisors(self.uplinks) if spines >= least)
 
     @property
@@ -140,12 +152,12 @@ class FabricPlan:
     @property
     def leaf_spine_cables(self) -> int:
         """Cables between a leaf and a spine that are joined."""
-        return 1 if self.tiers == 3 else self.uplinks // self.spines_per_pod
+        return self.uplinks // self.spines_per_pod if self.tiers == 2 else 1
 
     @cached_property
     def cores_per_group(self) -> int:
         """Cores that the spines of one number in all pods share."""
-        if self.tiers == 2:
+        if self.tiers < 3:
             return 0
         up = self.ports // 2
         return next(cores for cores in divisors(up) if cores >= self.pods / 2)
@@ -175,7 +187,7 @@ class FabricPlan:
         """The rail of a leaf, None where it serves several."""
         if self.kind == "tor" or leaf >= self.host_leaves:
             return None
-        return leaf % self.rails
+        return self.first_rail + leaf % self.rails
 
     def pod_of_leaf(self, leaf: int) -> int:
         """The pod of a leaf."""
@@ -187,12 +199,12 @@ class FabricPlan:
 
     def spines_of(self, leaf: int) -> Sequence[int]:
         """The spines that a leaf is joined to. Leaves of storage reach both halves of their pod by turns."""
-        if self.tiers == 2:
+        if self.tiers < 3:
             return range(self.spines)
         start = self.pod_of_leaf(leaf) * self.spines_per_pod
         rail = self.rail_of(leaf)
         if rail is not None:
-            start += self.uplinks if rail >= self.rails / 2 else 0
+            start += self.uplinks if rail - self.first_rail >= self.rails / 2 else 0
             return range(start, start + self.uplinks)
         return [start + (leaf + spine) % self.halves * self.uplinks + spine for spine in range(self.uplinks)]
 
@@ -251,54 +263,66 @@ def check_plan(plan: FabricPlan) -> FabricPlan:
 
 
 def pod_name(plan: FabricPlan, pod: int) -> str | None:
-    """The container of a pod, None with two tiers."""
-    return numbered(f"{plan.prefix}pod", pod, plan.pods - 1) if plan.pods else None
+    """The container of a pod; with fewer than three tiers the one around all."""
+    return numbered(f"{plan.prefix}{plan.role}pod", pod, plan.pods - 1) if plan.pods else plan.parent
 
 
 def add_pods(sketch: Sketch, plan: FabricPlan) -> None:
     """The containers of the pods."""
     for pod in range(plan.pods):
-        sketch.container(f"{pod_name(plan, pod)}", ContainerKind.POD)
+        sketch.container(f"{pod_name(plan, pod)}", ContainerKind.POD, plan.parent)
 
 
-def add_fabric(sketch: Sketch, plan: FabricPlan, nics: Sequence[Sequence[str]]) -> None:
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """Ids of the switches of a network."""
+
+    leaves: list[str]
+    spines: list[str]
+    cores: list[str]
+
+
+def add_fabric(sketch: Sketch, plan: FabricPlan, nics: Sequence[Sequence[str]]) -> Switches:
     """Switches, storage and all cables; `nics[host]` are the ids of the NICs of a host, rail by rail."""
-    lane = plan.lane
-    host_lane = min(lane, catalog().nics[plan.nic].port_bytes_per_s)
-    storage_lane = min(lane, catalog().hosts["storage"].port_bytes_per_s)
     kind = LinkKind(plan.spec.network)
-    pods = [pod_name(plan, pod) for pod in range(max(plan.pods, 1))]
-    leaves = [
-        sketch.device(
-            f"{plan.prefix}leaf{leaf}",
-            DeviceKind.LEAF,
-            plan.switch,
-            pods[plan.pod_of_leaf(leaf)] if plan.pods else None,
-            plan.rail_of(leaf),
-        )
-        for leaf in range(plan.leaves)
-    ]
-    spines = [
-        sketch.device(
-            f"{plan.prefix}spine{spine}", DeviceKind.SPINE, plan.switch, pods[spine // plan.spines_per_pod]
-        )
-        for spine in range(plan.spines)
-    ]
-    cores = [
-        sketch.device(f"{plan.prefix}core{core}", DeviceKind.CORE, plan.switch) for core in range(plan.cores)
-    ]
+    made = _add_switches(sketch, plan)
+    lane = min(plan.lane, catalog().nics[plan.nic].port_bytes_per_s)
     for host, row in enumerate(nics):
         for number, nic in enumerate(row):
-            sketch.link(nic, leaves[plan.leaf_of(host, number)], kind, host_lane)
+            sketch.link(nic, made.leaves[plan.leaf_of(host, number)], kind, lane, plan.cables)
+    lane = min(plan.lane, catalog().hosts["storage"].port_bytes_per_s)
     for number in range(plan.storage):
-        storage = sketch.device(f"{plan.prefix}storage{number}", DeviceKind.STORAGE, "storage")
-        leaf = leaves[plan.host_leaves + number // plan.storage_per_leaf]
-        sketch.link(storage, leaf, kind, storage_lane, plan.storage_cables)
-    cables = plan.leaf_spine_cables
-    for leaf_number, leaf in enumerate(leaves):
-        for spine_number in plan.spines_of(leaf_number):
-            sketch.link(leaf, spines[spine_number], kind, lane, cables)
-    cables = plan.spine_core_cables
-    for spine_number, spine in enumerate(spines):
-        for core_number in plan.cores_of(spine_number):
-            sketch.link(spine, cores[core_number], kind, lane, cables)
+        storage = sketch.device(f"{plan.prefix}storage{number}", DeviceKind.STORAGE, "storage", plan.parent)
+        leaf = made.leaves[plan.host_leaves + number // plan.storage_per_leaf]
+        sketch.link(storage, leaf, kind, lane, plan.storage_cables)
+    for leaf_number, leaf in enumerate(made.leaves):
+        for spine in plan.spines_of(leaf_number):
+            sketch.link(leaf, made.spines[spine], kind, plan.lane, plan.leaf_spine_cables)
+    for spine_number, spine_id in enumerate(made.spines):
+        for core in plan.cores_of(spine_number):
+            sketch.link(spine_id, made.cores[core], kind, plan.lane, plan.spine_core_cables)
+    return made
+
+
+def _add_switches(sketch: Sketch, plan: FabricPlan) -> Switches:
+    name = f"{plan.prefix}{plan.role}"
+    pods = [pod_name(plan, pod) for pod in range(max(plan.pods, 1))]
+    pod = plan.pod_of_leaf if plan.pods else lambda _leaf: 0
+    return Switches(
+        [
+            sketch.device(
+                f"{name}leaf{leaf}", DeviceKind.LEAF, plan.switch, pods[pod(leaf)], plan.rail_of(leaf)
+            )
+            for leaf in range(plan.leaves)
+        ],
+        [
+            sketch.device(
+                f"{name}spine{spine}", DeviceKind.SPINE, plan.switch, pods[spine // plan.spines_per_pod]
+            )
+            for spine in range(plan.spines)
+        ],
+        [
+            sketch.device(f"{name}core{core}", DeviceKind.CORE, plan.switch, plan.parent)
+            for core in range(plan.cores)
+        ],
+    )

@@ -6,6 +6,7 @@ switch, in the table below.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -13,10 +14,11 @@ from pydantic import Field
 from model.catalog import PlatformSpec, catalog
 from model.topology.types import ContainerKind
 from topology_templates.content import Sketch, TemplateContent, finished, numbered
-from topology_templates.counts import TemplateCounts, fabric_counts
+from topology_templates.counts import TemplateCounts, counts_of
 from topology_templates.fabric import FabricPlan, add_fabric, add_pods, check_plan, pod_name
 from topology_templates.hosts import HOSTS_PER_RACK, add_host, host_counts, nic_of
-from topology_templates.parameters import FabricParameters
+from topology_templates.parameters import FabricParameters, OwnStorage, draws_hosts_in_full
+from topology_templates.storage import add_storage_fabric, on_compute, storage_plan
 
 
 class HostCluster(FabricParameters):
@@ -62,7 +64,7 @@ class HostVariant:
                 kind=parameters.fabric,
                 downlinks=parameters.leaf_downlinks,
                 uplinks=parameters.leaf_uplinks,
-                storage=parameters.storage,
+                storage=on_compute(parameters),
                 switch=self.switch,
                 nic=nic_of(self.platform),
             )
@@ -70,28 +72,61 @@ class HostVariant:
 
     def build(self, parameters: HostCluster) -> TemplateContent:
         """The whole cluster; more than four hosts stand in racks. Raises InputError (see `check_plan`)."""
-        plan = self.plan(parameters)
-        sketch = Sketch()
-        add_pods(sketch, plan)
-        nics = add_hosts(sketch, plan, self.platform, full=parameters.host == "full")
-        add_fabric(sketch, plan, nics)
-        return finished(sketch, f"{self.title} × {parameters.nodes}")
+        return build_hosts(
+            f"{self.title} × {parameters.nodes}", self.platform, [self.plan(parameters)], parameters
+        )
 
     def counts(self, parameters: HostCluster) -> TemplateCounts:
         """What `build` would give, without building it. Raises InputError as `build` does."""
-        host = host_counts(self.platform, full=parameters.host == "full")
-        return fabric_counts(self.plan(parameters), parameters.nodes, host)
+        return count_hosts(self.platform, [self.plan(parameters)], parameters)
 
 
-def add_hosts(sketch: Sketch, plan: FabricPlan, platform: PlatformSpec, *, full: bool) -> list[list[str]]:
-    """All hosts of a plan, in racks of four where there are more; gives their NICs by rail."""
-    last_rack = (plan.hosts - 1) // HOSTS_PER_RACK
+def build_hosts(
+    name: str,
+    platform: PlatformSpec,
+    plans: Sequence[FabricPlan],
+    parameters: OwnStorage,
+    *,
+    hosts_per_rack: int = HOSTS_PER_RACK,
+) -> TemplateContent:
+    """Equal hosts on one network, or on several of which each has its share of the ports of every NIC."""
+    storage = storage_plan(parameters, plans[0].hosts)
+    sketch = Sketch()
+    add_pods(sketch, plans[0])
+    full = draws_hosts_in_full(parameters)
+    nics = add_hosts(sketch, plans[0], platform, full=full, per_rack=hosts_per_rack)
+    for plan in plans:
+        add_fabric(sketch, plan, nics)
+    add_storage_fabric(sketch, storage, nics)
+    return finished(sketch, name)
+
+
+def count_hosts(
+    platform: PlatformSpec, plans: Sequence[FabricPlan], parameters: OwnStorage
+) -> TemplateCounts:
+    """The counts of that."""
+    hosts = plans[0].hosts
+    each = host_counts(platform, full=draws_hosts_in_full(parameters))
+    return counts_of(hosts, each, plans, [storage_plan(parameters, hosts)])
+
+
+def add_hosts(
+    sketch: Sketch,
+    plan: FabricPlan,
+    platform: PlatformSpec,
+    *,
+    full: bool,
+    per_rack: int = HOSTS_PER_RACK,
+) -> list[list[str]]:
+    """All hosts of a plan, in racks where there is more than one rack; gives their NICs by rail."""
+    last_rack = (plan.hosts - 1) // per_rack
     nics: list[list[str]] = []
-    rack: str | None = None
+    rack = plan.parent
     for node in range(plan.hosts):
-        if node % HOSTS_PER_RACK == 0 and plan.hosts > HOSTS_PER_RACK:
-            name = numbered(f"{plan.prefix}rack", node // HOSTS_PER_RACK, last_rack)
-            rack = sketch.container(name, ContainerKind.RACK, pod_name(plan, plan.pod_of_host(node)))
+        if node % per_rack == 0 and last_rack:
+            name = numbered(f"{plan.prefix}rack", node // per_rack, last_rack)
+            pod = pod_name(plan, plan.pod_of_host(node) if plan.pods else 0)
+            rack = sketch.container(name, ContainerKind.RACK, pod)
         name = numbered(f"{plan.prefix}node", node, plan.hosts - 1)
         nics.append(add_host(sketch, platform, name, rack, full=full))
     return nics

@@ -60,8 +60,10 @@ def _add_scale_up(sketch: Sketch, platform: PlatformSpec, name: str, gpus: Seque
     lane = catalog().gpus[platform.gpu].scale_up_lane_bytes_per_s
     wiring, mesh = platform.nvlink_wiring, platform.mesh
     if mesh is not None:
+        nvlink = catalog().gpus[platform.gpu].nvlink_generation is not None
+        kind = LinkKind.NVLINK if nvlink else LinkKind.XGMI
         for first, second in combinations(gpus, 2):
-            sketch.link(first, second, LinkKind.XGMI, lane, mesh.links_per_pair)
+            sketch.link(first, second, kind, lane, mesh.links_per_pair)
         return
     if wiring is None:
         raise InputError(f"The catalogue does not say how the GPUs of {platform.name} reach each other.")
@@ -112,6 +114,12 @@ def host_counts(platform: PlatformSpec, *, full: bool) -> dict[str, int]:
     chips = wiring.switch_chips if wiring else 0
     cpus = platform.cpus if full else 0
     switches = host.pcie_switches if host and full and not host.switch_is else 0
+    lanes = (wiring.gpu_to_switch_links_total or 0) if wiring else 0
+    if mesh and catalog().gpus[platform.gpu].nvlink_generation is not None:
+        lanes = mesh.links_total
+    bundles = platform.gpus * chips
+    if mesh:
+        bundles = platform.gpus * (platform.gpus - 1) // 2
     pcie = platform.gpus
     if full:
         pcie += platform.backend_nics + switches + cpus - 1
@@ -121,6 +129,6 @@ def host_counts(platform: PlatformSpec, *, full: bool) -> dict[str, int]:
         "nvlink-switch": chips,
         "cpu": cpus,
         "pcie-switch": switches,
-        "links": (mesh.links_total if mesh else platform.gpus * chips) + pcie,
-        "nvlink_lanes": (wiring.gpu_to_switch_links_total or 0) if wiring else 0,
+        "links": bundles + pcie,
+        "nvlink_lanes": lanes,
     }

@@ -16,9 +16,15 @@ from model.catalog import PlatformSpec, catalog
 from model.errors import InputError
 from model.topology.types import ContainerKind, DeviceKind, LinkKind
 from topology_templates.content import Sketch, TemplateContent, finished, numbered
-from topology_templates.counts import TemplateCounts, fabric_counts
+from topology_templates.counts import TemplateCounts, counts_of
 from topology_templates.fabric import FabricPlan, add_fabric, add_pods, check_plan, pod_name
-from topology_templates.parameters import FabricParameters, NetworkParameters
+from topology_templates.parameters import (
+    FabricParameters,
+    FullFabricParameters,
+    OwnStorage,
+    draws_hosts_in_full,
+)
+from topology_templates.storage import add_storage_fabric, on_compute, storage_plan
 
 
 class RackCluster(FabricParameters):
@@ -35,7 +41,7 @@ class RackPairs(FabricParameters):
     )
 
 
-class AnnouncedRacks(NetworkParameters):
+class AnnouncedRacks(FullFabricParameters):
     """Parameters of racks whose hosts are always drawn in full."""
 
     racks: int = Field(default=1, ge=1, le=28, title="Racks", description="Racks of 72 GPUs in 18 trays.")
@@ -97,7 +103,7 @@ class RackVariant:
                 kind=parameters.fabric,
                 downlinks=parameters.leaf_downlinks,
                 uplinks=parameters.leaf_uplinks,
-                storage=parameters.storage,
+                storage=on_compute(parameters),
                 switch=self.switch,
                 nic=self.nic,
                 nics_per_rail=self.nics_per_tray // self.gpus_per_tray,
@@ -106,16 +112,21 @@ class RackVariant:
 
     def build(self, parameters: RackParameters) -> TemplateContent:
         """The whole cluster. Raises InputError (see `check_plan`)."""
-        plan = self.plan(parameters)
-        sketch = Sketch()
-        add_pods(sketch, plan)
-        nics = self.add_domains(sketch, plan, full=_full(parameters))
-        add_fabric(sketch, plan, nics)
-        return finished(sketch, f"{self.title} × {_domains(parameters)}")
+        return self.build_plan(f"{self.title} × {_domains(parameters)}", self.plan(parameters), parameters)
 
     def counts(self, parameters: RackParameters) -> TemplateCounts:
         """What `build` would give, without building it. Raises InputError as `build` does."""
-        return self.counts_of(self.plan(parameters), full=_full(parameters))
+        return self.count_plan(self.plan(parameters), parameters)
+
+    def build_plan(self, name: str, plan: FabricPlan, parameters: OwnStorage) -> TemplateContent:
+        """The racks of a plan and its network."""
+        storage = storage_plan(parameters, plan.hosts)
+        sketch = Sketch()
+        add_pods(sketch, plan)
+        nics = self.add_domains(sketch, plan, full=draws_hosts_in_full(parameters))
+        add_fabric(sketch, plan, nics)
+        add_storage_fabric(sketch, storage, nics)
+        return finished(sketch, name)
 
     def add_domains(self, sketch: Sketch, plan: FabricPlan, *, full: bool) -> list[list[str]]:
         """The racks of a plan; gives the NICs of each tray."""
@@ -206,41 +217,34 @@ class RackVariant:
         for first, second in pairwise(cpus):
             sketch.link(first, second, LinkKind.C2C, min(spec.c2c_bytes_per_s, gpu.c2c_bytes_per_s))
 
-    def counts_of(self, plan: FabricPlan, *, full: bool) -> TemplateCounts:
-        """The counts of a plan."""
+    def count_plan(self, plan: FabricPlan, parameters: OwnStorage) -> TemplateCounts:
+        """The counts of that."""
+        full = draws_hosts_in_full(parameters)
         gpus, nics, cpus = self.gpus_per_tray, self.nics_per_tray, self.cpus_per_tray if full else 0
-        lanes = gpus * catalog().gpus[self.platform.gpu].scale_up_links
         wiring, domains = self.platform.nvlink_wiring, plan.hosts // self.trays
         chips = wiring.switch_chips if wiring else 0
         direct = gpus if not full or self.nic_is_switch else 0
+        trunks = (wiring.trunk_links_total or 0) if wiring else 0
         tray = {
             "gpu": gpus,
             "nic": nics,
-            "nvlink-switch": 0,
             "cpu": cpus,
-            "pcie-switch": 0,
             "links": gpus * chips // self.platform.racks + direct + (gpus + nics + cpus - 1 if cpus else 0),
-            "nvlink_lanes": lanes,
+            "nvlink_lanes": gpus * catalog().gpus[self.platform.gpu].scale_up_links,
         }
-        found = fabric_counts(plan, plan.hosts, tray)
-        found["nvlink-switch"] = domains * chips
-        found["devices"] += found["nvlink-switch"]
-        trunks = (wiring.trunk_links_total or 0) if wiring else 0
-        if wiring and trunks:
-            found["links"] += domains * chips // 2
-            found["nvlink_lanes"] += domains * trunks
-        return found
+        extra = {
+            "nvlink-switch": domains * chips,
+            "links": domains * chips // 2 if trunks else 0,
+            "nvlink_lanes": domains * trunks,
+        }
+        return counts_of(plan.hosts, tray, [plan], [storage_plan(parameters, plan.hosts)], extra)
 
 
 def _domains(parameters: RackParameters) -> int:
     return parameters.pairs if isinstance(parameters, RackPairs) else parameters.racks
 
 
-def _full(parameters: RackParameters) -> bool:
-    return not isinstance(parameters, FabricParameters) or parameters.host == "full"
-
-
 GB200 = RackVariant("GB200 NVL72", "gb200-nvl72", "grace", "qm9700")
 GB300 = RackVariant("GB300 NVL72", "gb300-nvl72", "grace", "sn5600")
 NVL36X2 = RackVariant("GB200 NVL36×2", "gb200-nvl36x2", "grace", "qm9700")
-VERA_RUBIN = RackVariant("Vera Rubin NVL72", "vr-nvl72", "vera", "sn5600")
+VERA_RUBIN = RackVariant("Vera Rubin NVL72 (announced)", "vr-nvl72", "vera", "sn5600")

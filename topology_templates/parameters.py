@@ -14,10 +14,51 @@ Parameters = TypeVar("Parameters", bound=BaseModel)
 MAX_STORAGE = 256
 
 
-class NetworkParameters(BaseModel):
-    """What every cluster on leaves and spines takes beside its size."""
+class TemplateParameters(BaseModel):
+    """Base of all."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class OwnStorage(TemplateParameters):
+    """Storage on a network of its own."""
+
+    storage: int = Field(
+        default=0,
+        ge=0,
+        le=MAX_STORAGE,
+        title="Storage nodes",
+        description="With two cables each, on leaves of their own.",
+    )
+
+
+class StorageParameters(OwnStorage):
+    """Storage, and the network that it is on."""
+
+    storage_fabric: Literal["shared", "own"] = Field(
+        default="shared",
+        title="Storage network",
+        description="shared: these leaves join the compute spines. own: switches apart, a NIC in each host.",
+    )
+
+
+class HostParameters(TemplateParameters):
+    """For hosts that can be drawn without what is not a GPU, a NIC or an NVLink switch."""
+
+    host: Literal["full", "plain"] = Field(
+        default="full",
+        title="Hosts",
+        description="full: with CPUs and PCIe switches. plain: GPUs, NICs and NVLink switches only.",
+    )
+
+
+def draws_hosts_in_full(parameters: TemplateParameters) -> bool:
+    """Whether hosts have their CPUs."""
+    return not isinstance(parameters, HostParameters) or parameters.host == "full"
+
+
+class LeafParameters(TemplateParameters):
+    """For a network whose leaves can be cabled in several ways."""
 
     leaf_downlinks: int = Field(
         default=32, ge=1, le=63, title="Downlinks per leaf", description="Cables from a leaf to hosts."
@@ -34,23 +75,14 @@ class NetworkParameters(BaseModel):
         title="Fabric",
         description="rail: NIC i of each host on leaf i of its unit. tor: all NICs of a host on one leaf.",
     )
-    storage: int = Field(
-        default=0,
-        ge=0,
-        le=MAX_STORAGE,
-        title="Storage nodes",
-        description="On leaves of their own, two cables each.",
-    )
 
 
-class FabricParameters(NetworkParameters):
-    """The same for hosts that can be drawn without what is not a GPU, a NIC or an NVLink switch."""
+class FullFabricParameters(StorageParameters, LeafParameters):
+    """What a cluster on leaves and spines takes beside its size, when its hosts are always drawn in full."""
 
-    host: Literal["full", "plain"] = Field(
-        default="full",
-        title="Hosts",
-        description="full: with CPUs and PCIe switches. plain: GPUs, NICs and NVLink switches only.",
-    )
+
+class FabricParameters(StorageParameters, HostParameters, LeafParameters):
+    """What a cluster on leaves and spines takes beside its size."""
 
 
 def parse(template: str, kind: type[Parameters], values: Mapping[str, Any]) -> Parameters:
@@ -72,7 +104,8 @@ def parse(template: str, kind: type[Parameters], values: Mapping[str, Any]) -> P
 def _wanted(kind: type[BaseModel], name: str) -> str:
     schema = kind.model_json_schema()["properties"].get(name, {})
     if "enum" in schema:
-        return f"it is one of {', '.join(schema['enum'])}"
+        return f"it is one of {', '.join(map(str, schema['enum']))}"
     if "minimum" in schema and "maximum" in schema:
-        return f"it is a whole number from {schema['minimum']} to {schema['maximum']}"
+        what = "whole number" if schema.get("type") == "integer" else "number"
+        return f"it is a {what} from {schema['minimum']:g} to {schema['maximum']:g}"
     return f"it is of the type {schema.get('type', 'expected')}"

@@ -79,17 +79,22 @@ def test_tab_goes_through_all_fields(dialog: TemplatesDialog) -> None:
 
 
 def test_every_field_has_a_name(dialog: TemplatesDialog) -> None:
-    for row in range(dialog.list.count()):
-        dialog.list.setCurrentRow(row)
+    assert list(dialog.rows) == list(TEMPLATES)
+    for ident, row in dialog.rows.items():
+        dialog.list.setCurrentItem(row)
         assert all(field.accessibleName() for field in dialog.form.fields.values())
-        assert dialog.chosen == list(TEMPLATES)[row]
+        assert dialog.chosen == ident
         assert dialog.counts.text()
 
 
-def test_arrows_choose_another_template(dialog: TemplatesDialog) -> None:
+def test_arrows_choose_another_template_and_pass_over_heads(dialog: TemplatesDialog) -> None:
     dialog.list.setFocus()
-    QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-    assert dialog.chosen == "gb200-nvl72"
+    seen = [dialog.chosen]
+    for _ in range(len(TEMPLATES) - 1):
+        QTest.keyClick(dialog.list, Qt.Key.Key_Down)
+        seen.append(dialog.chosen)
+    assert seen == list(TEMPLATES)
+    dialog.list.setCurrentItem(dialog.rows["gb200-nvl72"])
     assert dialog.header.title.text() == "GB200 NVL72"
     assert isinstance(dialog.form.fields["racks"], QSpinBox)
     assert dialog.counts.text().startswith("72 GPUs · 18 NVLink switches")
