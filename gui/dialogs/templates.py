@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from functools import partial
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
@@ -44,12 +45,14 @@ _COUNT_NAMES = (
     ("cpu", "CPU", "CPUs"),
     ("pcie-switch", "PCIe switch", "PCIe switches"),
     ("storage", "storage node", "storage nodes"),
+    ("site-gateway", "site gateway", "site gateways"),
 )
 _CABLE_NAMES = (
     ("nvlink_lanes", "NVLink lane", "NVLink lanes"),
     ("host_leaf", "cable to a leaf", "cables to leaves"),
     ("leaf_spine", "cable leaf to spine", "cables leaf to spine"),
     ("spine_core", "cable spine to core", "cables spine to core"),
+    ("wan", "long-haul line", "long-haul lines"),
 )
 
 
@@ -88,8 +91,7 @@ class TemplatesDialog(QDialog):
         self._picture_timer.setInterval(PICTURE_DELAY_MS)
         self._picture_timer.timeout.connect(self._draw)
         self.list.currentItemChanged.connect(lambda _now, _before: self._show_template())
-        idents = list(TEMPLATES)
-        self.list.setCurrentRow(idents.index(chosen) if chosen in idents else 0)
+        self.list.setCurrentItem(self.rows[chosen if chosen in self.rows else next(iter(self.rows))])
         if chosen is not None and self._form is not None:
             next(iter(self._form.fields.values())).setFocus()
 
@@ -99,11 +101,18 @@ class TemplatesDialog(QDialog):
         self.list.setFixedWidth(200)
         self.list.setProperty("role", "choices")
         set_font(self.list, 12, 600)
-        for ident, template in TEMPLATES.items():
-            item = QListWidgetItem(template.name)
-            item.setData(Qt.ItemDataRole.UserRole, ident)
-            item.setToolTip(template.summary)
-            self.list.addItem(item)
+        self.rows: dict[str, QListWidgetItem] = {}
+        for group, templates in groupby(TEMPLATES.values(), lambda template: template.group):
+            head = QListWidgetItem(group)
+            head.setFlags(Qt.ItemFlag.NoItemFlags)
+            head.setFont(self._theme.current.font(11, 500))
+            self.list.addItem(head)
+            for template in templates:
+                item = QListWidgetItem(template.name)
+                item.setData(Qt.ItemDataRole.UserRole, template.id)
+                item.setToolTip(template.summary)
+                self.list.addItem(item)
+                self.rows[template.id] = item
         self.list.itemActivated.connect(lambda _item: self.accept())
         return self.list
 
@@ -163,7 +172,7 @@ class TemplatesDialog(QDialog):
         self._form = ParameterForm(template.parameters)
         self._form.values_changed.connect(self._update)
         self._scroll.setWidget(self._form)
-        self._picture.set_content(picture_content(template.id))
+        self._picture.set_source(partial(picture_content, template.id))
         order = [self.list, *self._form.fields.values(), self.place_button]
         for before, after in pairwise(order):
             QWidget.setTabOrder(before, after)
@@ -192,7 +201,7 @@ class TemplatesDialog(QDialog):
 
     def _draw(self) -> None:
         if self.parameters is not None and self._small:
-            self._picture.set_content(build(self.chosen, self.parameters))
+            self._picture.set_source(partial(build, self.chosen, self.parameters))
 
     def accept(self) -> None:
         """Close, if the parameters are legal."""

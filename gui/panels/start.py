@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from topology_templates.registry import Template
 
 LEFT_WIDTH = 360
-CARD_PICTURE = 150
+CARD_PICTURE = 110
 MOST_COLUMNS = 4
 
 
@@ -155,9 +157,9 @@ class StartPage(QWidget):
         head.addStretch(1)
         head.addWidget(label("Set counts and speeds before anything is placed", 11, 400, "3"))
         column.addLayout(head)
-        grid = QWidget()
-        self._cards = FlowLayout(grid, spacing=16, columns=MOST_COLUMNS)
-        column.addWidget(grid)
+        self._groups = QVBoxLayout()
+        self._groups.setSpacing(10)
+        column.addLayout(self._groups)
         column.addStretch(1)
         area.setWidget(inner)
         return area
@@ -167,23 +169,29 @@ class StartPage(QWidget):
         from gui.panels.templates import picture_content
         from gui.widgets.template_tile import TemplateTile
 
-        while (item := self._cards.takeAt(0)) is not None:
+        self._empty(self._groups)
+        columns = max(2, min(MOST_COLUMNS, len(templates)))
+        for group, members in groupby(templates, lambda template: template.group):
+            self._groups.addWidget(label(group, 12, 600, "2"))
+            grid = QWidget()
+            flow = FlowLayout(grid, spacing=16, columns=columns)
+            for template in members:
+                card = TemplateTile(self._context.theme, template, picture_height=CARD_PICTURE)
+                card.picture.set_source(partial(picture_content, template.id))
+                card.chosen.connect(self.template_requested)
+                flow.addWidget(card)
+            self._groups.addWidget(grid)
+            self._groups.addSpacing(10)
+
+    def _empty(self, layout: QVBoxLayout) -> None:
+        while (item := layout.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
                 widget.deleteLater()
-        self._cards.set_columns(max(2, min(MOST_COLUMNS, len(templates))))
-        for template in templates:
-            card = TemplateTile(self._context.theme, template, picture_height=CARD_PICTURE)
-            card.picture.set_content(picture_content(template.id))
-            card.chosen.connect(self.template_requested)
-            self._cards.addWidget(card)
 
     def refresh(self) -> None:
         """Show the recent files as they are now."""
-        while (item := self._recent.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.deleteLater()
+        self._empty(self._recent)
         files = recent_files()
         for path in files:
             row = RecentRow(path)

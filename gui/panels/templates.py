@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -44,7 +44,7 @@ class TemplatesPanel(QWidget):
         for ident, template in TEMPLATES.items():
             tile = TemplateTile(context.theme, template, draggable=True)
             tile.setToolTip(f"{template.summary}. Double-click or drag it onto the drawing.")
-            tile.picture.set_content(picture_content(ident))
+            tile.picture.set_source(partial(picture_content, ident))
             tile.chosen.connect(self.chosen)
             self._flow.addWidget(tile)
             self.tiles[ident] = tile

@@ -16,11 +16,6 @@ class FlowLayout(QLayout):
         self.setSpacing(spacing)
         self.setContentsMargins(QMargins(0, 0, 0, 0))
 
-    def set_columns(self, columns: int) -> None:
-        """Share the row among this many widgets."""
-        self._columns = columns
-        self.invalidate()
-
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 if TYPE_CHECKING:
@@ -56,31 +57,51 @@ def paint_content(painter: QPainter, theme: Theme, content: TemplateContent, are
 
 
 class TemplatePicture(QWidget):
-    """The picture of a template on the colour of the canvas."""
+    """The picture of a template on the colour of the canvas; what it shows is built when it is first seen."""
 
     def __init__(self, theme: ThemeManager, height: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._height = height
-        self._content: TemplateContent | None = None
+        self._source: Callable[[], TemplateContent] | None = None
+        self._drawn: QPixmap | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        theme.changed.connect(self.update)
+        theme.changed.connect(self._redraw)
 
-    def set_content(self, content: TemplateContent | None) -> None:
+    def set_source(self, source: Callable[[], TemplateContent]) -> None:
         """Draw another content."""
-        self._content = content
-        self.update()
+        self._source = source
+        self._redraw()
 
     def sizeHint(self) -> QSize:
         return QSize(90, self._height)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._redraw()
+
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme = self._theme.current
+        if self._drawn is None:
+            self._drawn = self._draw()
         with QPainter(self) as painter:
+            painter.drawPixmap(0, 0, self._drawn)
+
+    def _redraw(self) -> None:
+        self._drawn = None
+        self.update()
+
+    def _draw(self) -> QPixmap:
+        theme, ratio = self._theme.current, self.devicePixelRatioF()
+        pixmap = QPixmap(self.size() * ratio)
+        pixmap.setDevicePixelRatio(ratio)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        area = QRectF(0, 0, self.width(), self.height())
+        with QPainter(pixmap) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(theme.color("line"))
             painter.setBrush(theme.color("canvas"))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-            if self._content is not None:
-                paint_content(painter, theme, self._content, QRectF(self.rect()).adjusted(5, 5, -5, -5))
+            painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+            if self._source is not None:
+                paint_content(painter, theme, self._source(), area.adjusted(5, 5, -5, -5))
+        return pixmap
