@@ -26,18 +26,19 @@ class Groups:
         return Groups(self.members[chosen], self.stages[chosen])
 
 
-def groups_of(placement: Placement, key: str, members: Members, parts: int) -> tuple[Groups, ...]:
+def groups_of(
+    placement: Placement, key: str, members: Members = "group", each: int = 1
+) -> tuple[Groups, ...]:
     """The groups of a kind that have someone to talk to, one entry for each size.
 
-    Sizes differ only where ranks are not played. `parts`: into how many the replicas are cut (HSDP).
+    Sizes differ only where ranks are not played. `each`: replicas in one part of them (HSDP).
     """
     if members == "ring":
-        return tuple(_ring(groups) for groups in groups_of(placement, key, "group", 1))
-    if members == "group" or parts == 1:
+        return tuple(_ring(groups) for groups in groups_of(placement, key))
+    if members == "group":
         return tuple(_by_size(placement, placement.groups[key]))
     axis = "edp" if key == "edp" else "dp"
     coordinate = placement.coordinates[axis]
-    each = (int(coordinate.max()) + 1) // parts
     if members == "shards":
         return tuple(_by_size(placement, _split(placement.groups[key], coordinate // each)))
     return tuple(_by_size(placement, _split(placement.groups[axis], coordinate % each)))

@@ -65,7 +65,8 @@ def _collectives(job: JobSpec, shape: ModelShape, grid: Grid, placement: Placeme
     for need, at in stages.items():
         key = (need.group_key, need.members)
         if key not in found:
-            found[key] = groups_of(placement, *key, parts)
+            replicas = grid.edp if need.group_key == "edp" else grid.dp
+            found[key] = groups_of(placement, *key, replicas // parts)
         for groups in found[key]:
             chosen = groups.at(at)
             if len(chosen.members):

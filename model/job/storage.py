@@ -57,7 +57,7 @@ def _data(job: JobSpec, grid: Grid, placement: Placement, source: str) -> Iterat
         window=Window.LAYER,
         storage=(source,) * len(readers),
     )
-    for groups in groups_of(placement, "tp", "group", 1):
+    for groups in groups_of(placement, "tp"):
         chosen = groups.at(stages)
         if len(chosen.members):
             yield Exchange(

@@ -8,6 +8,7 @@ import pytest
 
 from model.job.exchange import Exchange, Operation, When, Window
 from model.job.spec import JobSpec
+from model.placement.paint import Paint
 from tests.model.job.cases import job, llama_t3, planned
 
 GATHER, SCATTER, REDUCE = Operation.ALL_GATHER, Operation.REDUCE_SCATTER, Operation.ALL_REDUCE
@@ -69,6 +70,15 @@ def test_hybrid_sharding_with_context_parallelism_and_another_order() -> None:
     assert between.groups[0].tolist() == [0, 16]
     assert between.message_bytes == gradient.message_bytes // 4
     assert (gradient.count_per_step, between.count_per_step) == (16, 1)
+
+
+def test_parts_keep_their_ranks_where_some_are_not_played() -> None:
+    # the last replica of four has no GPU, the parts of two stay as they are
+    own = job("llama3-8b", {"dp_shard": 2}, global_batch=4)
+    paint = Paint().assign("dp", 99, ["g3"])
+    found = {x.kind: x.groups.tolist() for x in planned(own, 4, paint).exchanges}
+    assert found["dp.gradient"] == [[0, 1]]
+    assert found["dp.gradient-replicas"] == [[0, 2]]
 
 
 def test_hybrid_sharding_of_experts() -> None:

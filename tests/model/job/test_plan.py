@@ -70,6 +70,17 @@ def test_what_hides_tensor_exchanges(t3: Plan) -> None:
     assert classic == {"tp.forward.all-reduce": Window.NONE, "tp.backward.all-reduce": Window.WGRAD}
 
 
+def test_overlap_of_tensor_parallelism_hides_what_feeds_matrix_multiplications() -> None:
+    found = {x.id: x.window for x in layers_only(planned(llama_t3(overlap={"tensor": True}), 1024))}
+    assert found == {
+        "tp.forward.all-gather": Window.MATRIX,
+        "tp.forward.reduce-scatter": Window.MATRIX,
+        "tp.backward.all-gather": Window.MATRIX,
+        "tp.backward.reduce-scatter": Window.WGRAD,
+        "tp.backward.inputs.all-gather": Window.DGRAD,
+    }
+
+
 def test_tensor_exchanges_beside_the_layers(t3: Plan) -> None:
     # conventions 8
     found = {(x.kind, x.operation, x.when): x for x in of_kind(t3, "tp.embedding", "tp.head")}
