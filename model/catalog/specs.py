@@ -72,6 +72,7 @@ class GpuSpec(Spec):
     payload_share: float
     gemm_efficiency: Mapping[Precision, float]
     gemm_efficiency_note: str
+    kernel_issue_us: Mapping[Precision, float]
 
     @property
     def hbm_bytes(self) -> float:
@@ -103,6 +104,12 @@ class GpuSpec(Spec):
         if tflops is None:
             raise JobError(f"{self.name} has no {precision} arithmetic; it has {', '.join(self.precisions)}.")
         return tflops * TERA
+
+    def kernel_issue_s(self, precision: Precision) -> float:
+        """What the host takes to issue one kernel of a layer; a chunk is never faster than its kernels are
+        issued.
+        """
+        return self.kernel_issue_us[precision] * 1e-6
 
     @property
     def scale_up_links(self) -> int:

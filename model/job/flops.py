@@ -47,6 +47,32 @@ def attention_flops(job: JobSpec, shape: ModelShape, *, causal: bool = True) -> 
     return full / 2 if causal else full
 
 
+def layer_flops_per_token(
+    job: JobSpec, shape: ModelShape, dense: int, moe: int, *, head: bool = False
+) -> float:
+    """Forward of one token through some dense and some routed layers, and the output head with `head`."""
+    layers = dense + moe
+    flops = 2.0 * (
+        layers * attention_matrix_parameters(shape)
+        + dense * dense_matrix_parameters(shape)
+        + moe * routed_matrix_parameters(shape)
+    )
+    return flops + layers * attention_flops(job, shape) + (_head_flops(job, shape) if head else 0.0)
+
+
+def dense_matrix_parameters(shape: ModelShape) -> int:
+    """Parameters of one dense MLP that multiply matrices."""
+    return shape.mlp_matrices * shape.hidden * shape.ffn
+
+
+def routed_matrix_parameters(shape: ModelShape) -> int:
+    """Parameters that one token meets in a layer of experts, the router among them; 0 without experts."""
+    if shape.moe is None:
+        return 0
+    width = shape.moe.top_k * shape.moe.expert_ffn + shape.shared_ffn
+    return shape.mlp_matrices * shape.hidden * width + shape.hidden * shape.moe.experts
+
+
 def attention_matrix_parameters(shape: ModelShape) -> int:
     """Parameters of one layer's attention that multiply matrices (no biases, no norms)."""
     h, a, g, d = shape.hidden, shape.heads, shape.kv_heads, shape.head_dim
@@ -59,14 +85,9 @@ def attention_matrix_parameters(shape: ModelShape) -> int:
 
 def _matrix_flops(shape: ModelShape) -> float:
     """Matrix multiplications of all layers, forward, per token, the router among them."""
-    dense = shape.mlp_matrices * shape.hidden * shape.ffn
-    routed = 0
-    if shape.moe is not None:
-        width = shape.moe.top_k * shape.moe.expert_ffn + shape.shared_ffn
-        routed = shape.mlp_matrices * shape.hidden * width + shape.hidden * shape.moe.experts
-    moe_layers = shape.moe_layers
-    parameters = shape.layers * attention_matrix_parameters(shape)
-    return 2.0 * (parameters + (shape.layers - moe_layers) * dense + moe_layers * routed)
+    moe = shape.moe_layers
+    mlps = (shape.layers - moe) * dense_matrix_parameters(shape) + moe * routed_matrix_parameters(shape)
+    return 2.0 * (shape.layers * attention_matrix_parameters(shape) + mlps)
 
 
 def _head_flops(job: JobSpec, shape: ModelShape) -> float:

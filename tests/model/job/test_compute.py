@@ -6,7 +6,7 @@ import pytest
 
 from model.catalog import catalog
 from model.errors import JobError
-from model.job.compute import stage_computes
+from model.job.compute import chunk_computes, stage_computes
 from model.job.shape import model_shape
 from model.job.sizes import grid_of
 from model.job.spec import JobSpec
@@ -69,11 +69,12 @@ def test_recompute_repeats_forward_or_the_scores() -> None:
     assert selective.backward_s - core.backward_s == pytest.approx(12 * scores, rel=1e-9)
 
 
-def test_fp8_speeds_matrices_up_and_leaves_attention_in_16_bits() -> None:
+def test_fp8_speeds_matrices_up_leaves_attention_in_16_bits_and_casts_operands() -> None:
     wide, narrow = computes(llama_t3(), 1024)[1], computes(llama_t3(precision="fp8"), 1024)[1]
     assert narrow.dgrad_s / wide.dgrad_s == pytest.approx(0.55 * 989 / (0.50 * 1979), rel=0.01)
-    rest = wide.forward_s - wide.dgrad_s
-    assert narrow.forward_s - narrow.dgrad_s == pytest.approx(rest, rel=1e-9)
+    # the inputs of the four multiplications of a layer: 2 bytes read, two layouts of 1 byte written
+    casts = 20 * 4 * 8192 * (8192 + 8192 / 8 + 8192 + 28672 / 8) / MEMORY
+    assert narrow.forward_s - narrow.dgrad_s == pytest.approx(wide.forward_s - wide.dgrad_s + casts, rel=1e-9)
 
 
 def test_a_measured_efficiency_replaces_that_of_the_catalogue() -> None:
@@ -108,3 +109,61 @@ def test_a_stage_without_layers_takes_no_time() -> None:
 def test_a_precision_that_a_gpu_lacks_is_refused() -> None:
     with pytest.raises(JobError, match="no fp8"):
         computes(llama_t3(precision="fp8"), 1024, A100)
+
+
+def test_a_chunk_is_never_faster_than_its_kernels_are_issued() -> None:
+    tiny = {"layers": 4, "hidden": 256, "heads": 4, "vocab": 1024, "mlp": "gelu"}
+    own = job(tiny, sequence_length=128, global_batch=8, recompute="full")
+    slow = H100.model_copy(update={"kernel_issue_us": {"bf16": 50.0}})
+    stage = computes(own, 8, slow)[0]
+    # 16 kernels a layer forward; backward twice as many, and the forward once more
+    assert stage.forward_s == pytest.approx(4 * 16 * 50e-6, rel=1e-12)
+    assert stage.backward_s == pytest.approx(3 * 4 * 16 * 50e-6, rel=1e-12)
+    assert computes(llama_t3(), 1024, slow)[1] == computes(llama_t3(), 1024)[1]
+
+
+def test_chunks_add_up_to_stages_and_the_last_has_the_head() -> None:
+    own = llama_t3({"vpp": 5}, schedule="interleaved")
+    chunks = chunk_computes(own, model_shape(own), H100)
+    stages = computes(own, 1024)
+    assert [chunk.stage for chunk in chunks] == [0, 1, 2, 3] * 5
+    for number, stage in enumerate(stages):
+        assert stage.forward_s == pytest.approx(
+            sum(chunk.forward_s for chunk in chunks[number::4]), rel=1e-12
+        )
+    assert chunks[19].forward_s > chunks[15].forward_s == chunks[0].forward_s
+
+
+def test_a_measured_mfu_gives_the_time_of_the_model_flops() -> None:
+    own = llama_t3(calibration={"mfu": 0.4}, recompute="full")
+    stages = computes(own, 1024)
+    # T2: 449,222,541,312 FLOP a token, a third of it forward; 8 ranks share 8,192 tokens
+    forward = sum(stage.forward_s for stage in stages)
+    assert forward == pytest.approx(449_222_541_312 / 3 * 8192 / 8 / (0.4 * 989e12), rel=1e-12)
+    assert stages[0].backward_s == pytest.approx(3 * stages[0].forward_s, rel=1e-12)
+
+
+def test_a_measured_layer_time_scales_everything_in_the_layers() -> None:
+    modelled = computes(llama_t3(), 1024)[1]
+    measured = computes(llama_t3(calibration={"layer_forward_s": 8e-3}), 1024)[1]
+    assert measured.forward_s == pytest.approx(20 * 8e-3, rel=1e-12)
+    assert measured.backward_s / modelled.backward_s == pytest.approx(
+        measured.forward_s / modelled.forward_s, rel=1e-12
+    )
+
+
+def test_copies_for_experts_are_reordered_three_times() -> None:
+    one = job("mixtral-8x7b", {"ep": 8}, sequence_length=4096, global_batch=64)
+    two = job("mixtral-8x7b", {"ep": 8}, sequence_length=4096, global_batch=64, experts={"imbalance": 2.0})
+    before, after = computes(one, 64)[0], computes(two, 64)[0]
+    # twice the copies: 3 times read and written at 2 bytes, and the activation of their width
+    copies = 4096 * 2
+    more = 32 * copies * (3 * 4 * 4096 + 6 * 14336) / MEMORY
+    extra = (after.forward_s - after.dgrad_s) - (before.forward_s - before.dgrad_s)
+    assert extra == pytest.approx(more, rel=1e-9)
+
+
+def test_expert_tensor_parallelism_cuts_the_width_and_gathers_the_copies() -> None:
+    one = computes(job("mixtral-8x7b", {"tp": 2, "ep": 4}, global_batch=64), 64)[0]
+    cut = computes(job("mixtral-8x7b", {"tp": 2, "ep": 4, "etp": 2}, global_batch=64), 64)[0]
+    assert cut.dgrad_s == pytest.approx(one.dgrad_s, rel=1e-3)
