@@ -98,16 +98,19 @@ class ContainerPainter:
             away = (px - strip) / 2
             middle += away if index.title_below[row] else -away
         left = rect.left() + inset
-        if strip < px:
-            paper = self.theme.color("node" if container.kind is ContainerKind.TRAY else "canvas")
-            paper.setAlphaF(0.8)
+        tray = container.kind is ContainerKind.TRAY
+        rest = self.lettering.cut(subtitle, px - 1.5, 400, room - self.lettering.width(text, px, 700) - 6)
+        rest = rest if rest == subtitle else ""
+        if strip < px or not tray:  # something may run behind the words
+            paper = self.theme.color("node" if tray or container.kind is ContainerKind.RACK else "canvas")
+            paper.setAlphaF(0.85)
             wide = self.lettering.width(text, px, 700)
+            wide += self.lettering.width(rest, px - 1.5, 400) + 6 if rest else 0
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(paper)
             painter.drawRoundedRect(QRectF(left - 2, middle - px * 0.6, wide + 4, px * 1.2), 3, 3)
         used = self.lettering.left(painter, text, px, 700, self.theme.color("text"), left, middle)
-        rest = self.lettering.cut(subtitle, px - 1.5, 400, room - used - 6)
-        if rest == subtitle and rest:
+        if rest:
             self.lettering.left(
                 painter, rest, px - 1.5, 400, self.theme.color("text-2"), left + used + 6, middle
             )

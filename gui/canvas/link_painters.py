@@ -40,14 +40,17 @@ def link_painter(
     heat: NDArray[np.uint8],
     down: NDArray[np.bool_],
     camera: Camera,
+    patient: bool = False,
 ) -> LinkPainter:
     """The painter that fits the number of strands `shown`.
 
-    `heat` (s,) orders those of the bulk painter; `down` (s,) are dashed by the fine one.
+    `heat` (s,) orders those of the bulk painter; `down` (s,) are dashed by the fine one. With
+    `patient` lines are smooth however many there are.
     """
     if len(shown) <= FINE_LIMIT:
         return FineLinks(theme, curves, width, shown, down, camera)
-    return BulkLinks(theme, curves, width, shown[np.argsort(heat[shown], kind="stable")], camera)
+    order = shown[np.argsort(heat[shown], kind="stable")]
+    return BulkLinks(theme, curves, width, order, camera, smooth=patient or len(shown) <= SMOOTH_LIMIT)
 
 
 def half_paths(halves: FloatArray) -> list[QPainterPath]:
@@ -129,14 +132,20 @@ class BulkLinks:
     """
 
     def __init__(
-        self, theme: Theme, curves: Curves, width: FloatArray, shown: IntArray, camera: Camera
+        self,
+        theme: Theme,
+        curves: Curves,
+        width: FloatArray,
+        shown: IntArray,
+        camera: Camera,
+        *,
+        smooth: bool,
     ) -> None:
         self._shown = shown
         self._camera = camera
         ratio = camera.ratio
         self._size = (max(1, round(camera.width * ratio)), max(1, round(camera.height * ratio)))
         flat = camera.points(Curves(curves.control[shown]).flat()) * ratio
-        smooth = len(shown) <= SMOOTH_LIMIT
         buffer = raster_halves(flat, width[shown] * ratio, self._size, smooth=smooth)
         self._where = np.flatnonzero(buffer)
         self._keys = buffer[self._where]

@@ -140,7 +140,7 @@ class _Picture:
         page = QRectF(0, 0, self.page.width(), self.page.height())
         area = page.adjusted(_MARGIN, _MARGIN, -_MARGIN, -2 * _MARGIN - self.legend.height())
         camera = Camera(1.0, 0.0, 0.0, self.page.width(), self.page.height(), ratio).fitted(self.box, area)
-        scene_painter = ScenePainter(self.scene, self.theme)
+        scene_painter = ScenePainter(self.scene, self.theme, patient=True)
         scene_painter.prepare(camera, level_at(camera.zoom))
         scene_painter.paint_all(painter, Lit(), grid=False)
         if self.scene.index.empty:

@@ -42,8 +42,10 @@ class Lit:
 class ScenePainter:
     """Prepared for one camera and level of detail with `prepare`, then asked for layers."""
 
-    def __init__(self, scene: Scene, theme: Theme) -> None:
+    def __init__(self, scene: Scene, theme: Theme, *, patient: bool = False) -> None:
+        """A `patient` painter prefers smooth lines to quick ones."""
         self.scene = scene
+        self._patient = patient
         self.theme = theme
         self._devices = DevicePainter(theme)
         self._containers = ContainerPainter(theme)
@@ -98,6 +100,7 @@ class ScenePainter:
                 heat=heat,
                 down=self.strands.down,
                 camera=self.camera,
+                patient=self._patient,
             )
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._links[inside].paint(painter, now)
