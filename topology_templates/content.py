@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from model.topology.graph import Topology
-from model.topology.layout import layout_by_role
+from model.topology.layout import layout_parts
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
 
 
@@ -66,7 +65,7 @@ class Sketch:
 def finished(sketch: Sketch, name: str) -> TemplateContent:
     """The content of a sketch, laid out by role."""
     devices, links, containers = tuple(sketch.devices), tuple(sketch.links), tuple(sketch.containers)
-    positions = layout_by_role(Topology(devices, links, containers))
+    positions = layout_parts(devices, links, containers)
     return TemplateContent(name, devices, links, containers, positions)
 
 

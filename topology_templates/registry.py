@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -244,10 +246,24 @@ def _parameters(found: Template, values: Mapping[str, Any] | BaseModel | None) -
     return parse(found.id, found.parameters, named)
 
 
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Without the garbage collector, which would look at all parts made so far again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def build(ident: str, values: Mapping[str, Any] | BaseModel | None = None) -> TemplateContent:
     """The content of a template; what is left out has its default. Raises InputError in one sentence."""
     found = template(ident)
-    return found.build(_parameters(found, values))
+    parameters = _parameters(found, values)
+    with _collector_paused():
+        return found.build(parameters)
 
 
 def counts(ident: str, values: Mapping[str, Any] | BaseModel | None = None) -> TemplateCounts:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from model.topology.footprint import CONTAINER_PADDING, CONTAINER_TITLE, FOOTPRINT, GRID
 from model.topology.graph import Topology
-from model.topology.types import NETWORK_LINKS, ContainerKind, Device, DeviceKind
+from model.topology.types import NETWORK_LINKS, Container, ContainerKind, Device, DeviceKind, Link
 
 FloatArray = NDArray[np.float64]
 
@@ -81,7 +81,22 @@ class _Content:
     containers: list[tuple[str, ContainerKind]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Drawing:
+    """What is laid out: devices by id, and for each its neighbours with whether only network joins them."""
+
+    devices: Mapping[str, Device]
+    near: Mapping[str, Mapping[str, bool]]
+
+
 def layout_by_role(topology: Topology) -> dict[str, tuple[float, float]]:
+    """`layout_parts` of a whole drawing."""
+    return layout_parts(topology.devices(), topology.links(), topology.containers())
+
+
+def layout_parts(
+    devices: Iterable[Device], links: Iterable[Link], containers: Iterable[Container]
+) -> dict[str, tuple[float, float]]:
     """The centre of every device, in scene units, the whole drawing centred on (0, 0).
 
     From top to bottom: site gateways, cores, spines, leaves, then hosts; within a host NICs, PCIe switches,
@@ -89,11 +104,16 @@ def layout_by_role(topology: Topology) -> dict[str, tuple[float, float]]:
     two rows with the switches between them.
     """
     contents: dict[str | None, _Content] = defaultdict(_Content)
-    for device in topology.devices():
+    by_id = {device.id: device for device in devices}
+    for device in by_id.values():
         contents[device.parent].devices.append(device)
-    for container in topology.containers():
+    for container in containers:
         contents[container.parent].containers.append((container.id, container.kind))
-    block = _inside(topology, contents, None, None, _ASPECT_TOP)
+    near: dict[str, dict[str, bool]] = {ident: {} for ident in by_id}
+    for link in links:
+        network = link.kind in NETWORK_LINKS
+        near[link.a][link.b] = near[link.b][link.a] = network and near[link.a].get(link.b, True)
+    block = _inside(_Drawing(by_id, near), contents, None, None, _ASPECT_TOP)
     if not block.ids:
         return {}
     centres = np.round(block.centres - (block.width / 2, block.height / 2), -1)
@@ -101,7 +121,7 @@ def layout_by_role(topology: Topology) -> dict[str, tuple[float, float]]:
 
 
 def _inside(
-    topology: Topology,
+    drawing: _Drawing,
     contents: Mapping[str | None, _Content],
     container: str | None,
     kind: ContainerKind | None,
@@ -113,33 +133,33 @@ def _inside(
     """
     content = contents.get(container) or _Content()
     if kind is ContainerKind.TRAY and not content.containers:
-        return _host(topology, content.devices)
+        return _host(drawing, content.devices)
     blocks = []
     for ident, inner in content.containers:
         # Several pods stand in one row, so each of them is narrow.
         narrow = max(_ASPECT_LEAST, aspect / len(content.containers))
         inside = min(narrow, _ASPECT_INSIDE) if inner is ContainerKind.POD else _ASPECT_INSIDE
-        block = _inside(topology, contents, ident, inner, inside)
+        block = _inside(drawing, contents, ident, inner, inside)
         if block.ids:
             blocks.append(block.framed(inner))
     tiers = [[device for device in content.devices if device.kind is tier] for tier in _TIERS]
     loose = [device for device in content.devices if device.kind not in _ABOVE]
-    planes = _nvlink_planes(topology, loose, blocks)
+    planes = _nvlink_planes(drawing, loose, blocks)
     if planes is not None:
         middle = _two_rows(planes, blocks)
     else:
-        blocks.extend(_host(topology, group) for group in _hanging_together(topology, loose))
+        blocks.extend(_host(drawing, group) for group in _hanging_together(drawing, loose))
         middle = _grid(blocks, aspect)
     storage = [device.id for device in content.devices if device.kind is DeviceKind.STORAGE]
     if storage:
         middle = _with_storage(storage, middle)
-    return _under_tiers(topology, tiers, middle)
+    return _under_tiers(drawing, tiers, middle)
 
 
 # Hosts
 
 
-def _host(topology: Topology, devices: Sequence[Device]) -> _Block:
+def _host(drawing: _Drawing, devices: Sequence[Device]) -> _Block:
     """Devices of one host in rows by kind."""
     by_kind: dict[DeviceKind, list[Device]] = defaultdict(list)
     for device in devices:
@@ -150,7 +170,7 @@ def _host(topology: Topology, devices: Sequence[Device]) -> _Block:
     shape: list[tuple[DeviceKind, int]] = []
     for kind in _host_order(by_kind):
         if kind in by_kind:
-            row = gpus if kind is DeviceKind.GPU else _over_their_gpus(topology, by_kind[kind], place)
+            row = gpus if kind is DeviceKind.GPU else _over_their_gpus(drawing, by_kind[kind], place)
             ids.extend(device.id for device in row)
             shape.append((kind, len(row)))
     centres, width, height = _host_places(tuple(shape))
@@ -175,14 +195,14 @@ def _rail(device: Device) -> float:
 
 
 def _over_their_gpus(
-    topology: Topology, devices: Sequence[Device], place: Mapping[str, int]
+    drawing: _Drawing, devices: Sequence[Device], place: Mapping[str, int]
 ) -> Sequence[Device]:
     """In the order of the GPUs that they are wired to; by rail where that says nothing."""
     if all(device.rail is not None for device in devices):
         return sorted(devices, key=_rail)
     middles = []
     for device in devices:
-        near = [place[other] for other in topology.graph.adj[device.id] if other in place]
+        near = [place[other] for other in drawing.near[device.id] if other in place]
         if not near:
             return devices
         middles.append(sum(near) / len(near))
@@ -221,7 +241,7 @@ def _spread(kind: DeviceKind, room: float, most: float) -> float:
     return min(max(_PITCH[kind], GRID * (room // GRID)), most * _PITCH[kind])
 
 
-def _hanging_together(topology: Topology, devices: Sequence[Device]) -> list[list[Device]]:
+def _hanging_together(drawing: _Drawing, devices: Sequence[Device]) -> list[list[Device]]:
     """Groups joined by other links than those of the network; what is joined to nothing is one more group."""
     index = {device.id: device for device in devices}
     order = {ident: place for place, ident in enumerate(index)}
@@ -234,8 +254,8 @@ def _hanging_together(topology: Topology, devices: Sequence[Device]) -> list[lis
         seen.add(device.id)
         found = [device.id]
         for ident in found:
-            for other, edges in topology.graph.adj[ident].items():
-                if other in index and other not in seen and _holds(edges):
+            for other, network in drawing.near[ident].items():
+                if other in index and other not in seen and not network:
                     seen.add(other)
                     found.append(other)
         if len(found) == 1:
@@ -245,27 +265,27 @@ def _hanging_together(topology: Topology, devices: Sequence[Device]) -> list[lis
     return [*groups, single] if single else groups
 
 
-def _holds(edges: Mapping[str, Mapping[str, object]]) -> bool:
-    return any(getattr(edge["link"], "kind", None) not in NETWORK_LINKS for edge in edges.values())
-
-
 # Racks with NVLink switches of their own
 
 
 def _nvlink_planes(
-    topology: Topology, loose: Sequence[Device], blocks: Sequence[_Block]
+    drawing: _Drawing, loose: Sequence[Device], blocks: Sequence[_Block]
 ) -> list[_Block] | None:
     """The NVLink switches of a rack as blocks when they, and no others, join its trays; else None."""
     switches = [device for device in loose if device.kind is DeviceKind.NVLINK_SWITCH]
     if len(switches) != len(loose):
         return None
-    kinds = [{topology.device(ident).kind for ident in block.ids} for block in blocks]
     planes = [
-        block for block, inner in zip(blocks, kinds, strict=True) if inner == {DeviceKind.NVLINK_SWITCH}
+        block
+        for block in blocks
+        if all(drawing.devices[ident].kind is DeviceKind.NVLINK_SWITCH for ident in block.ids)
     ]
-    hosts = [inner for inner in kinds if inner != {DeviceKind.NVLINK_SWITCH}]
     if not switches and not planes:
         return None
+    apart = {id(plane) for plane in planes}
+    hosts = [
+        {drawing.devices[ident].kind for ident in block.ids} for block in blocks if id(block) not in apart
+    ]
     if len(hosts) < 2 or any(
         DeviceKind.NVLINK_SWITCH in inner or DeviceKind.GPU not in inner for inner in hosts
     ):
@@ -373,7 +393,7 @@ def _with_storage(ids: Sequence[str], hosts: _Block) -> _Block:
 # Tiers of the network
 
 
-def _under_tiers(topology: Topology, tiers: Sequence[Sequence[Device]], middle: _Block) -> _Block:
+def _under_tiers(drawing: _Drawing, tiers: Sequence[Sequence[Device]], middle: _Block) -> _Block:
     """Rows of network switches above the hosts, with room for their cables."""
     rows: list[_Block] = [middle] if middle.ids else []
     width = middle.width
@@ -382,7 +402,7 @@ def _under_tiers(topology: Topology, tiers: Sequence[Sequence[Device]], middle: 
             continue
         ids = [device.id for device in devices]
         if rows and kind is DeviceKind.LEAF:
-            ids = _over_their_hosts(topology, ids, middle)
+            ids = _over_their_hosts(drawing, ids, middle)
         most = max(8, int(width // _PITCH[kind]), math.ceil(math.sqrt(2 * len(ids))))
         rows.insert(0, _row(ids, kind, most, width))
         width = max(width, rows[0].width)
@@ -392,14 +412,14 @@ def _under_tiers(topology: Topology, tiers: Sequence[Sequence[Device]], middle: 
     return _stack(rows, [gap] * (len(rows) - 1))
 
 
-def _over_their_hosts(topology: Topology, ids: Sequence[str], hosts: _Block) -> list[str]:
+def _over_their_hosts(drawing: _Drawing, ids: Sequence[str], hosts: _Block) -> list[str]:
     """Leaves in the order of what they serve, where that is one row of hosts; else in document order."""
     if np.ptp(hosts.centres[:, 1]) > 500.0:
         return list(ids)
     x = dict(zip(hosts.ids, hosts.centres[:, 0].tolist(), strict=True))
     middles = []
     for ident in ids:
-        near = [x[other] for other in topology.graph.adj[ident] if other in x]
+        near = [x[other] for other in drawing.near[ident] if other in x]
         if not near:
             return list(ids)
         middles.append(sum(near) / len(near))
