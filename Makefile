@@ -30,10 +30,8 @@ bench: $(READY)
 
 pictures: $(READY)
 	@.ci/bootstrap libraries
-	@mkdir -p out
-	@$(BIN)/python main.py run --template hgx-h100 --set nodes=4 --picture out/hgx-h100.png
-	@$(BIN)/python main.py run --template gb200-nvl72 --set racks=1 --picture out/gb200-nvl72.png
-	@echo "out/hgx-h100.png and out/gb200-nvl72.png are written."
+	@$(BIN)/python docs/make_pictures.py
+	@echo "The pictures in docs/pictures are new."
 
 lock: $(READY)
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra test --extra dev \
