@@ -21,9 +21,9 @@ class Speeds:
     """What a GPU reaches in a job.
 
     FLOP/s: `peak` of its data sheet, `matrix` of large matrix multiplications in the job's precision,
-    `batched` of those over attention scores, `attention` of fused attention. `memory` bytes/s. `issue` seconds that the
-    host takes to issue one kernel. `operand` and `element` bytes of one number as a multiplication reads and
-    writes it.
+    `batched` of those over attention scores, `attention` of fused attention. `memory` bytes/s. `issue`
+    seconds that the host takes to issue one kernel. `operand` and `element` bytes of one number as a
+    multiplication reads and writes it.
     """
 
     peak: float
