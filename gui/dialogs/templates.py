@@ -98,7 +98,9 @@ class TemplatesDialog(QDialog):
     def _make_list(self) -> QWidget:
         self.list = QListWidget()
         self.list.setAccessibleName("Templates")
-        self.list.setFixedWidth(200)
+        self.list.setFixedWidth(210)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.setProperty("role", "choices")
         set_font(self.list, 12, 600)
         self.rows: dict[str, QListWidgetItem] = {}

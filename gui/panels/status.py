@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QSizePolicy, QWidget
 
 from gui.panels.status_values import Entry, entries
 from gui.widgets.bar import Bar
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gui.context import AppContext
 
 HEIGHT = 28
+LONGEST_FIGURE = 230
+FIRST_TO_GO = ("tokens", "exposed", "mfu", "hbm", "worst")
 RING_AFTER_MS = 150
 STAGE_AFTER_MS = 1000
 MESSAGE_MS = 6000
@@ -75,7 +77,9 @@ class StatusPanel(QWidget):
         self.setProperty("role", "bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName("Status")
-        row = QHBoxLayout(self)
+        self._present: frozenset[str] = frozenset()
+        self._row = row = QHBoxLayout(self)
+        row.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         row.setContentsMargins(14, 0, 14, 0)
         row.setSpacing(7)
         self._names: dict[str, QLabel] = {}
@@ -190,14 +194,13 @@ class StatusPanel(QWidget):
         context = self._context
         shown = entries(context.document.document, context.analysis)
         stale = context.stale and context.analysis is not None
-        for key, figure in self.figures.items():
+        for key in self.figures:
             entry = shown.get(key)
-            for widget in (self._names[key], figure, self._lines[key]):
-                widget.setVisible(entry is not None)
             if entry is not None:
                 self._show(key, entry, stale)
+        self._present = frozenset(shown)
+        self._fit()
         hbm = shown.get("hbm")
-        self.hbm_bar.setVisible(hbm is not None)
         if hbm is not None and hbm.share is not None:
             step = 6 if hbm.share > 1 else 5 if hbm.share > FILL_LIMIT else 4 if hbm.share > 0.75 else 3
             parts = ((hbm.share, "over" if hbm.share > 1 else step),)
@@ -205,7 +208,33 @@ class StatusPanel(QWidget):
         if not self.dot.busy and not self._ring.isActive():
             self.show_idle()
 
+    def _fit(self) -> None:
+        """Show what there is; where the bar is too narrow for all, the least important figures go."""
+        shown = set(self._present)
+        self._set_shown(shown)
+        for key in FIRST_TO_GO:
+            if self.width() == 0 or self._row.sizeHint().width() <= self.width():
+                return
+            shown.discard(key)
+            self._set_shown(shown)
+
+    def _set_shown(self, shown: set[str]) -> None:
+        for key, figure in self.figures.items():
+            for widget in (self._names[key], figure, self._lines[key]):
+                widget.setVisible(key in shown)
+        self.hbm_bar.setVisible("hbm" in shown)
+        self._row.invalidate()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(200, HEIGHT)
+
     def _show(self, key: str, entry: Entry, stale: bool) -> None:
         self._names[key].setText(entry.name)
-        self.figures[key].set_figure(entry.text, entry.figure, entry.name)
+        figure = self.figures[key]
+        text = figure.fontMetrics().elidedText(entry.text, Qt.TextElideMode.ElideMiddle, LONGEST_FIGURE)
+        figure.set_figure(text, entry.figure, entry.name)
         set_style(self.figures[key], tone="3" if stale else entry.tone)

@@ -224,6 +224,26 @@ def test_status_says_the_step_and_goes_stale(window: MainWindow) -> None:
         assert status.figures[figure].figure is not None, figure
 
 
+@pytest.mark.parametrize("width", [960, 1280, 1600])
+def test_narrow_window_drops_the_least_important_figures(window: MainWindow, width: int) -> None:
+    cluster(window)
+    window.resize(width, 700)
+    QApplication.processEvents()
+    assert window.width() == width and window.workspace is not None
+    status = window.workspace.status
+    shown = [key for key, figure in status.figures.items() if figure.isVisible()]
+    assert "step" in shown and (width < 1280 or len(shown) == 6)
+    edges = [
+        (figure.x(), figure.geometry().right()) for key, figure in status.figures.items() if key in shown
+    ]
+    assert all(right <= status.dot.x() for _, right in edges)
+    assert all(
+        figure.width() >= figure.sizeHint().width()
+        for figure in status.figures.values()
+        if figure.isVisible()
+    )
+
+
 def test_engine_state_in_words(window: MainWindow, qtbot: Any) -> None:
     cluster(window)
     assert window.workspace is not None
