@@ -15,7 +15,7 @@ from model.job.kernels import Speeds, speeds_of
 from model.job.layer_times import LayerTimes, head_times, layer_times
 from model.job.parameters import StageParameters, stage_parameters
 from model.job.shape import ModelShape, StageLayers, layers_per_chunk
-from model.job.sizes import tokens
+from model.job.sizes import dense_shards, expert_shards, tokens
 from model.job.spec import JobSpec
 from model.placement.grid import Grid
 
@@ -137,5 +137,5 @@ def _at_mfu(
 def _optimizer_s(job: JobSpec, grid: Grid, held: StageParameters, memory: float) -> float:
     share: float = held.total
     if job.parallel.zero > 0:
-        share = held.dense / (grid.dp * grid.cp) + held.experts / grid.edp
+        share = held.dense / dense_shards(job, grid) + held.experts / expert_shards(job, grid)
     return OPTIMIZER_BYTES_PER_PARAMETER * share / memory

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from model.job.flops import attention_flops
 from model.job.kernels import LAUNCH_S, Speeds
 from model.job.shape import ModelShape
-from model.job.sizes import local_tokens, padded_vocabulary, tokens, uses_sequence_parallelism
+from model.job.sizes import (
+    local_tokens,
+    padded_vocabulary,
+    received_copies,
+    tokens,
+    uses_sequence_parallelism,
+)
 from model.job.spec import JobSpec
 
 ATTENTION_BACKWARD_FLOPS = 2.5
@@ -86,13 +92,6 @@ def _narrow(job: JobSpec) -> bool:
     return job.precision in ("fp8", "fp4")
 
 
-def _routed_copies(job: JobSpec, shape: ModelShape) -> float:
-    """Token copies that the experts of one rank work on (the busiest rank, by `imbalance`)."""
-    if shape.moe is None:
-        return 0.0
-    return local_tokens(job) * shape.moe.top_k * job.experts.imbalance
-
-
 def _projections_s(job: JobSpec, shape: ModelShape, speeds: Speeds) -> float:
     """Matrix multiplications around core attention: query, keys and values in one, then the output."""
     rows, t, h, a = tokens(job), job.parallel.tp, shape.hidden, shape.heads
@@ -117,7 +116,7 @@ def _mlp_s(job: JobSpec, shape: ModelShape, speeds: Speeds, *, moe: bool) -> flo
         return block(shape.ffn / t)
     own = shape.moe
     # Expert tensor parallelism gathers the copies of its group and gives each rank a part of the width.
-    copies = _routed_copies(job, shape) * job.parallel.etp
+    copies = received_copies(job, shape) * job.parallel.etp
     held, width = own.experts / job.parallel.ep, own.expert_ffn / job.parallel.etp
     routed = speeds.grouped_gemm_s(copies, held, h, inner * width) + speeds.grouped_gemm_s(
         copies, held, width, h
@@ -144,7 +143,7 @@ def _elementwise_s(job: JobSpec, shape: ModelShape, speeds: Speeds, *, moe: bool
     residual = (8 + 2 * (6 + dropout)) * h * (rows / t if uses_sequence_parallelism(job) else rows)
     per_width = 6 if shape.mlp == "swiglu" else 4
     if moe and shape.moe is not None:
-        copies = _routed_copies(job, shape)
+        copies = received_copies(job, shape)
         widths = shape.moe.expert_ffn * copies + shape.shared_ffn * rows / t
         reordered = PERMUTATIONS * 4 * h * copies
         inputs = h * copies

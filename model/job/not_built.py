@@ -35,9 +35,6 @@ TABLE: tuple[NotBuilt, ...] = (
     NotBuilt("overlap.experts", _only(False), "expert all-to-all beside compute"),
     NotBuilt("overlap.bucket_bytes", _only(None), "gradient buckets of a given size"),
     NotBuilt("overlap.sm_share", _only(0.0), "compute slowed by communication kernels"),
-    NotBuilt("experts.capacity_factor", _only(None), "a fixed capacity of experts"),
-    NotBuilt("calibration.mfu", _only(None), "a measured MFU in place of the model"),
-    NotBuilt("calibration.layer_forward_s", _only(None), "a measured layer time in place of the model"),
 )
 
 _BY_PATH = {row.path: row for row in TABLE}

@@ -167,3 +167,13 @@ def test_expert_tensor_parallelism_cuts_the_width_and_gathers_the_copies() -> No
     one = computes(job("mixtral-8x7b", {"tp": 2, "ep": 4}, global_batch=64), 64)[0]
     cut = computes(job("mixtral-8x7b", {"tp": 2, "ep": 4, "etp": 2}, global_batch=64), 64)[0]
     assert cut.dgrad_s == pytest.approx(one.dgrad_s, rel=1e-3)
+
+
+def test_a_capacity_fixes_what_experts_compute() -> None:
+    # traffic_model §3.4: whatever the imbalance, E · ceil(n_loc·k/E · CF) copies on every rank
+    def forward(**experts: float) -> float:
+        own = job("mixtral-8x7b", {"ep": 8}, sequence_length=4096, global_batch=8, experts=experts)
+        return computes(own, 8)[0].forward_s
+
+    assert forward(capacity_factor=1.0, imbalance=3.0) == forward()
+    assert forward(capacity_factor=1.5) == pytest.approx(forward(imbalance=1.5))
