@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from model.traffic.arrays import Emission, FloatArray, IndexArray
+from model.traffic.arrays import Emission, FloatArray, IndexArray, sum_by_key, weighted_count
 from model.traffic.network import SplitNetwork
 
 HashArray = NDArray[np.uint64]
 
-MOST_DRAWN = 1 << 24  # flows × queue pairs of one exchange; more queue pairs than fit are not told apart
-BLOCK = 1 << 21  # flows walked at once, which bounds the memory
+MOST_DRAWN = 1 << 22  # flows × queue pairs of one exchange; more queue pairs than fit are not told apart
+BLOCK = 1 << 20  # flows walked at once, which bounds the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +31,16 @@ class Flows:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Which links hashed flows took between switches.
+    """Which cables hashed flows took between switches.
 
-    One entry per hop: `link` directed, `cable` the number of the cable in it, `amount` bytes, and whether the
-    flow had more than one cable to choose from, here or before.
+    One entry per cable: directed `link`, `cable` the number of the cable in it, `amount` bytes on it, and
+    `flows`, how many that had more than one cable to choose from, here or before.
     """
 
     link: IndexArray
     cable: IndexArray
     amount: FloatArray
-    hashed: NDArray[np.bool_]
+    flows: IndexArray
 
 
 @dataclass(slots=True)
@@ -112,16 +112,31 @@ class PathChoice:
             else:
                 picked, cable, many = options.by_hash(_mix(key ^ _mix(at.astype(np.uint64))), cables)
             link = arcs.link[picked]
-            out.add(column, link, amount)
+            taken, total = sum_by_key(column * len(cables) + link, amount)
+            out.add(taken // len(cables), taken % len(cables), total)
             if key is not None:
                 hashed = hashed | many
                 inner = transit[at] & transit[arcs.head[picked]]
-                self.drawn.append(Drawn(link[inner], cable[inner], amount[inner], hashed[inner]))
+                self._remember(link[inner], cable[inner], amount[inner], hashed[inner], cables)
             at = arcs.head[picked]
             onward = at != goal
             at, goal, column, amount = at[onward], goal[onward], column[onward], amount[onward]
             place, hashed = place[onward], hashed[onward]
             key = None if key is None else key[onward]
+
+    def _remember(
+        self,
+        link: IndexArray,
+        cable: IndexArray,
+        amount: FloatArray,
+        hashed: NDArray[np.bool_],
+        cables: IndexArray,
+    ) -> None:
+        widest = int(cables.max(initial=1))
+        key, inverse = np.unique(link * widest + cable, return_inverse=True)
+        total = weighted_count(inverse, amount, len(key))
+        flows = np.bincount(inverse[hashed], minlength=len(key))
+        self.drawn.append(Drawn(key // widest, key % widest, total, flows))
 
 
 @dataclass(frozen=True, slots=True)

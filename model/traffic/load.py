@@ -26,7 +26,7 @@ from model.traffic.arrays import (
     sum_by_key,
 )
 from model.traffic.collectives import PATTERN, collective_edges
-from model.traffic.ecmp import TierDraw, ecmp_expected_worst, tiers
+from model.traffic.ecmp import TierDraw, tiers
 from model.traffic.edges import Algorithm, Edges
 from model.traffic.fabric import device_indices, gpu_indices
 from model.traffic.flows import MOST_DRAWN, PathChoice
@@ -329,7 +329,7 @@ def _ecmp(exchanges: Sequence[Exchange], routed: list[Routed]) -> tuple[EcmpTier
             tier.to_kind,
             tier.flows,
             tier.cables,
-            ecmp_expected_worst(tier.flows, tier.cables),
+            tier.expected,
             tier.drawn,
         )
         for exchange, item in zip(exchanges, routed, strict=True)

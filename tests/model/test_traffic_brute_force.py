@@ -38,6 +38,11 @@ def test_flows_take_the_paths_of_the_brute_force(name: str, paths: FlowByFlow) -
     assert_same_as_brute_force(topology, exchanges, paths)
 
 
+MODELS_OF = {
+    DeviceKind.NVLINK_SWITCH: ["nvswitch2", "nvswitch3"],
+    DeviceKind.LEAF: ["qm9700", "qm9700", "th5"],
+    DeviceKind.STORAGE: ["storage"],
+}
 STATES = st.sampled_from([State.UP] * 6 + [State.DEGRADED, State.DOWN])
 RAILS = st.sampled_from([None, 0, 1])
 
@@ -53,11 +58,12 @@ def drawings(draw: st.DrawFn) -> Topology:
         DeviceKind.CPU: draw(st.integers(0, 2)),
         DeviceKind.LEAF: draw(st.integers(1, 3)),
         DeviceKind.SPINE: draw(st.integers(0, 2)),
+        DeviceKind.STORAGE: draw(st.integers(0, 1)),
     }
     names = {kind: [f"{kind}{i}" for i in range(number)] for kind, number in counts.items()}
     for kind, members in names.items():
         for name in members:
-            model = draw(st.sampled_from(["nvswitch2", "nvswitch3"])) if "nvlink" in kind else None
+            model = draw(st.sampled_from(MODELS_OF[kind])) if kind in MODELS_OF else None
             rail = draw(RAILS) if kind in (DeviceKind.GPU, DeviceKind.NIC) else None
             s.add(kind, name, model=model, rail=rail, state=draw(STATES))
     allowed = [
@@ -70,6 +76,7 @@ def drawings(draw: st.DrawFn) -> Topology:
         (DeviceKind.CPU, DeviceKind.CPU, LinkKind.C2C, 1),
         (DeviceKind.NIC, DeviceKind.LEAF, LinkKind.ETHERNET, 1),
         (DeviceKind.NIC, DeviceKind.NIC, LinkKind.ETHERNET, 5),
+        (DeviceKind.STORAGE, DeviceKind.LEAF, LinkKind.ETHERNET, 1),
         (DeviceKind.LEAF, DeviceKind.LEAF, LinkKind.ETHERNET, 3),
         (DeviceKind.LEAF, DeviceKind.SPINE, LinkKind.ETHERNET, 1),
     ]
@@ -96,3 +103,9 @@ def test_random_drawings_agree_with_the_brute_force(topology: Topology) -> None:
             exchange(Operation.ALL_TO_ALL, [every], 6000, ident="pxn", algorithm="pxn"),
         ],
     )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(drawings(), st.sampled_from([None, FlowByFlow("static"), FlowByFlow("hashed", 2, 3)]))
+def test_algorithms_and_flows_on_random_drawings(topology: Topology, paths: FlowByFlow | None) -> None:
+    assert_same_as_brute_force(topology, algorithms_on(topology), paths)

@@ -10,26 +10,39 @@ from model.topology.types import DeviceKind, LinkKind
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
 from model.traffic.matrix import gpu_matrix
-from tests.model.traffic_drawings import DRAWINGS, exchange, gpus_of, job_on, placement_of, rail_optimised
+from tests.model.traffic_compare import Routing
+from tests.model.traffic_drawings import (
+    DRAWINGS,
+    algorithms_on,
+    exchange,
+    gpus_of,
+    job_on,
+    placement_of,
+    rail_optimised,
+)
+
+ROUTINGS = [Routing(), Routing("static"), Routing("hashed", 3, 7)]
 
 
+@pytest.mark.parametrize("routing", ROUTINGS, ids=lambda routing: routing.policy)
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_bytes_are_conserved_everywhere_but_at_gpus(name: str) -> None:
-    """In = out at every switch, NIC, CPU and PCIe switch; what leaves all GPUs arrives."""
+def test_bytes_are_conserved_everywhere_but_at_gpus_and_storage(name: str, routing: Routing) -> None:
+    """In = out at every switch, NIC, CPU and PCIe switch; what leaves all ends arrives."""
     topology = DRAWINGS[name]()
     fabric = compile_fabric(topology)
-    exchanges = job_on(len(gpus_of(topology)))
-    traffic = load(fabric, placement_of(topology), exchanges)
+    exchanges = job_on(len(gpus_of(topology))) + algorithms_on(topology)
+    traffic = load(fabric, placement_of(topology), exchanges, routing)
     assert np.isfinite(traffic.loads.data).all() and (traffic.loads.data > 0).all()
     tail = np.column_stack([fabric.link_a, fabric.link_b]).ravel()
     head = np.column_stack([fabric.link_b, fabric.link_a]).ravel()
     is_gpu = fabric.device_kind == tuple(DeviceKind).index(DeviceKind.GPU)
+    is_end = is_gpu | (fabric.device_kind == tuple(DeviceKind).index(DeviceKind.STORAGE))
     size = len(fabric.device_ids)
     for number, item in enumerate(exchanges):
         loads = traffic.loads[traffic.instance_exchange == number].sum(axis=0)
         leaving, arriving = np.bincount(tail, loads, size), np.bincount(head, loads, size)
-        assert leaving[~is_gpu] == pytest.approx(arriving[~is_gpu], rel=1e-9, abs=1e-6)
-        assert leaving[is_gpu].sum() == pytest.approx(arriving[is_gpu].sum(), rel=1e-9)
+        assert leaving[~is_end] == pytest.approx(arriving[~is_end], rel=1e-9, abs=1e-6)
+        assert leaving[is_end].sum() == pytest.approx(arriving[is_end].sum(), rel=1e-9)
         sent = traffic.sent_bytes_per_gpu[number] * len(np.unique(item.groups))
         assert leaving[is_gpu].sum() == pytest.approx(sent, rel=1e-9)
         assert loads[np.repeat(fabric.capacity == 0, 2)].sum() == 0
@@ -39,10 +52,10 @@ def test_bytes_are_conserved_everywhere_but_at_gpus(name: str) -> None:
 def test_the_matrix_sums_up_to_what_is_sent_where_all_is_reachable(name: str) -> None:
     topology = DRAWINGS[name]()
     fabric, placement = compile_fabric(topology), placement_of(topology)
-    exchanges = job_on(len(placement.gpus))
+    exchanges = job_on(len(placement.gpus)) + algorithms_on(topology)
     traffic = load(fabric, placement, exchanges)
     for number, item in enumerate(exchanges):
-        if traffic.unreachable_pairs[number] == 0:
+        if traffic.unreachable_pairs[number] == 0 and not item.storage:
             matrix = gpu_matrix(fabric, placement, [item])
             sent = traffic.sent_bytes_per_gpu[number] * len(np.unique(item.groups))
             assert matrix.matrix.sum() == pytest.approx(sent, rel=1e-9)

@@ -499,7 +499,7 @@ def algorithms_on(topology: Topology) -> list[Exchange]:
         "reversed": [every[::-1]],
         "halves": [every[:half], every[gpus - half :]],
         "strided": [[i, i + half] for i in range(half)],
-        "fours": [every[:4]] if gpus >= 4 else [],
+        "fours": [every[:4]],
     }
     found = []
     for name, rows in groups.items():
@@ -507,7 +507,7 @@ def algorithms_on(topology: Topology) -> list[Exchange]:
             ident = f"{algorithm}.{name}"
             found.append(exchange(reduce, rows, 840_000, algorithm=algorithm, ident=ident))
         found.append(exchange(broadcast, rows, 840_000, ident=f"broadcast.{name}"))
-        size = len(rows[0]) if rows else 1
+        size = len(rows[0])
         for limit, combine in ((None, False), (1, True), (2, False)):
             dedup = Dedup(4 * size, min(3, 4 * size), limit, combine)
             ident = f"deduplicated.{name}.{limit}"
@@ -517,4 +517,4 @@ def algorithms_on(topology: Topology) -> list[Exchange]:
         rows = [[gpu] for gpu in every for _ in disks]
         stored = tuple(disks * gpus)
         found.append(exchange(operation, rows, 7000, storage=stored, ident=operation.value))
-    return [item for item in found if len(item.groups)]
+    return found
