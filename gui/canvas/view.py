@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QKeyEvent,
     QMouseEvent,
-    QNativeGestureEvent,
     QPainter,
     QResizeEvent,
     QShowEvent,
-    QTransform,
-    QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
+from PySide6.QtWidgets import QWidget
 
-from gui.canvas.camera import MAX_ZOOM, Camera
+from gui.canvas.camera import MAX_ZOOM
 from gui.canvas.drops import Drops
 from gui.canvas.empty_state import paint_empty
 from gui.canvas.foreground import Foreground
@@ -26,8 +23,9 @@ from gui.canvas.frame import Frame
 from gui.canvas.hit import Hit, hit
 from gui.canvas.hover_card import HoverCard
 from gui.canvas.keys import CanvasKeys
-from gui.canvas.levels import Level, level_at, next_level
+from gui.canvas.levels import Level, level_at
 from gui.canvas.menu import canvas_menu
+from gui.canvas.navigation import NavigableView
 from gui.canvas.overlay import Overlay
 from gui.canvas.scene import Scene
 from gui.canvas.scene_painter import Lit, ScenePainter
@@ -45,9 +43,6 @@ from model.document.document import Change
 from model.errors import EditRefused
 from model.text import plural
 
-WORLD = 4e6
-REST_MS = 110
-ZOOM_STEP = 1.2
 FIT_MARGIN = 28.0
 _TOOLS: dict[str, type[Tool]] = {
     "select": SelectTool,
@@ -58,27 +53,25 @@ _TOOLS: dict[str, type[Tool]] = {
 }
 
 
-class CanvasView(QGraphicsView):
+class CanvasView(NavigableView):
     """One view that paints the bulk itself; everything that it knows comes from the context.
 
-    `template_requested(id, point)`: a template was dropped at a point in scene units. `zoom_changed(zoom)`.
+    `template_requested(id, point)`: a template was dropped at a point in scene units.
     """
 
     template_requested = Signal(str, QPointF)
-    zoom_changed = Signal(float)
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setAcceptDrops(True)
+        self.setAccessibleName("Drawing of the cluster")
         self.context = context
         self.edit = EditCommands(context, self)
-        self._set_up_view()
         self.scene_data = Scene(context.document.document)
         self.frame_cache = Frame(self.scene_data, self.theme)
         self._foreground = Foreground(self.theme)
         self.hover_card = HoverCard(self)
         self.hovered: Hit | None = None
-        self._level: Level = Level.PORTS
-        self._moving = False
         self._fit_when_shown = True
         self._panned_from: QPointF | None = None
         self._space = False
@@ -87,32 +80,11 @@ class CanvasView(QGraphicsView):
         self.keys = CanvasKeys(self)
         self._drops = Drops(self)
         self.overlay = Overlay(self)
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(REST_MS)
-        self._rest.timeout.connect(self.come_to_rest)
         self._dot_clock = QElapsedTimer()
         self._dot_clock.start()
         self._connect_context()
         self.scene_data.set_analysis(context.analysis)
         self._take_display_state()
-
-    def _set_up_view(self) -> None:
-        scene = QGraphicsScene(self)
-        scene.setSceneRect(QRectF(-WORLD, -WORLD, 2 * WORLD, 2 * WORLD))
-        self.setScene(scene)
-        self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.FullViewportUpdate)
-        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
-        self.setResizeAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
-        self.viewport().setMouseTracking(True)
-        self.setAcceptDrops(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Drawing of the cluster")
-        self.setMinimumSize(320, 240)
 
     def _connect_context(self) -> None:
         context = self.context
@@ -139,30 +111,6 @@ class CanvasView(QGraphicsView):
     def theme(self) -> Theme:
         """The theme to draw with."""
         return self.context.theme.current
-
-    @property
-    def camera(self) -> Camera:
-        """The view of the moment."""
-        transform = self.viewportTransform()
-        viewport = self.viewport()
-        return Camera(
-            transform.m11(),
-            transform.dx(),
-            transform.dy(),
-            viewport.width(),
-            viewport.height(),
-            viewport.devicePixelRatioF(),
-        )
-
-    @property
-    def zoom(self) -> float:
-        """Pixels per scene unit."""
-        return float(self.viewportTransform().m11())
-
-    @property
-    def level(self) -> Level:
-        """The level of detail that is drawn."""
-        return self._level
 
     @property
     def painter(self) -> ScenePainter:
@@ -198,25 +146,14 @@ class CanvasView(QGraphicsView):
         """Show what is selected, or everything."""
         self._fit_to(self.scene_data.index.bounds(self.context.selection or None))
 
-    def zoom_to(self, zoom: float) -> None:
-        """Zoom around the middle of the view; 1.0 is 100 %."""
-        self.zoom_at(QPointF(self.viewport().rect().center()), zoom / self.zoom)
+    @property
+    def quick(self) -> bool:
+        return self.frame_cache.quick
 
-    def zoom_in(self) -> None:
-        """One step nearer."""
-        self.zoom_to(self.zoom * ZOOM_STEP)
-
-    def zoom_out(self) -> None:
-        """One step farther."""
-        self.zoom_to(self.zoom / ZOOM_STEP)
-
-    def zoom_at(self, view: QPointF, factor: float) -> None:
-        """Zoom so that what is under a pixel stays there."""
-        self.set_camera(self.camera.zoomed(factor, view), moving=True)
-
-    def pan_by(self, dx: float, dy: float) -> None:
-        """Shift the drawing by pixels."""
-        self.set_camera(self.camera.moved(dx, dy), moving=True)
+    def camera_moved(self) -> None:
+        self._fit_when_shown = False
+        self._leave_hover()
+        self.overlay.minimap.update()
 
     def bring_into_view(self, ids: tuple[str, ...]) -> None:
         """Centre what is named; zoom only when it does not fit or would be too small to see."""
@@ -230,23 +167,6 @@ class CanvasView(QGraphicsView):
         x = middle.x() - (box[0] + box[2]) / 2 * zoom
         y = middle.y() - (box[1] + box[3]) / 2 * zoom
         self.set_camera(replace(camera, zoom=zoom, x=x, y=y))
-
-    def set_camera(self, camera: Camera, *, moving: bool = False) -> None:
-        """Take a view. While `moving`, a dear picture is shifted and painted anew when the hand rests."""
-        before = self.zoom
-        self._fit_when_shown = False
-        self.setTransform(QTransform.fromScale(camera.zoom, camera.zoom))
-        self.horizontalScrollBar().setValue(round(-camera.x))
-        self.verticalScrollBar().setValue(round(-camera.y))
-        if moving and not self.frame_cache.quick:
-            self._moving = True
-            self._rest.start()
-        if self.zoom != before:
-            if not self._moving:
-                self._level = next_level(self._level, self.zoom)
-            self.zoom_changed.emit(self.zoom)
-        self.overlay.minimap.update()
-        self.refresh()
 
     def paste_fragment(self, fragment: Fragment, offset: tuple[float, float], verb: str) -> None:
         """Add a copy of a fragment, moved by scene units, as one undo step, and select it."""
@@ -343,12 +263,6 @@ class CanvasView(QGraphicsView):
         self.viewport().setCursor(self.tool.cursor)
         self.refresh()
 
-    def come_to_rest(self) -> None:
-        """The hand rests: take the level of detail of this zoom and paint sharply."""
-        self._moving = False
-        self._level = next_level(self._level, self.zoom)
-        self.refresh()
-
     # Fitting
 
     def _free_area(self) -> QRectF:
@@ -373,7 +287,7 @@ class CanvasView(QGraphicsView):
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         painter.resetTransform()
         camera = self.camera
-        if self._moving and self.frame_cache.moved(painter, camera):
+        if self.moving and self.frame_cache.moved(painter, camera):
             return
         painter.drawImage(QPoint(0, 0), self.frame_cache.image(camera, self._level, self.lit()))
 
@@ -382,7 +296,7 @@ class CanvasView(QGraphicsView):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.scene_data.index.empty:
             paint_empty(painter, self.theme, QRectF(self.viewport().rect()))
-        elif not self._moving:
+        elif not self.moving:
             self._paint_hand(painter)
         if self.drop_ghost is not None:
             from gui.canvas.tools.place import paint_ghost
@@ -466,22 +380,6 @@ class CanvasView(QGraphicsView):
             self.refresh()
         self.hover_card.hide()
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        pixels = (
-            QPointF(event.pixelDelta())
-            if not event.pixelDelta().isNull()
-            else QPointF(event.angleDelta()) / 2
-        )
-        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            turned = event.angleDelta().y() or event.pixelDelta().y()
-            self.zoom_at(event.position(), ZOOM_STEP ** (turned / 120))
-        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and not pixels.x():
-            self.pan_by(pixels.y(), 0)
-        else:
-            self.pan_by(pixels.x(), pixels.y())
-        self._leave_hover()
-        event.accept()
-
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() == QContextMenuEvent.Reason.Mouse:
             found = self.hit_at(QPointF(event.pos()))
@@ -504,12 +402,6 @@ class CanvasView(QGraphicsView):
             super().keyReleaseEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        if (
-            isinstance(event, QNativeGestureEvent)
-            and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture
-        ):
-            self.zoom_at(event.position(), 1 + event.value())
-            return True
         if self._drops_handle(event):
             return True
         return super().viewportEvent(event)
