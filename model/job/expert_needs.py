@@ -12,7 +12,6 @@ from model.job.spec import JobSpec, MoeShape
 from model.placement.grid import Grid, GroupKey
 
 FP8_BLOCK = 128  # elements that share one 4-byte scale
-METADATA_OPERATIONS = 2  # counts per expert, probabilities
 
 
 def expert_needs(job: JobSpec, shape: ModelShape, grid: Grid, layers: StageLayers) -> Iterator[Need]:
@@ -45,7 +44,6 @@ def expert_needs(job: JobSpec, shape: ModelShape, grid: Grid, layers: StageLayer
             *_inside(job, shape, grid, each, out),
         ]
         for key, operation, size, factor, dedup in steps if out else reversed(steps):
-            count = microbatches(job, grid) * layers.moe
             yield Need(
                 name=f"{kind}{suffix}" if key == "ep" else f"{kind}.{key}{suffix}",
                 kind=kind,
@@ -54,13 +52,10 @@ def expert_needs(job: JobSpec, shape: ModelShape, grid: Grid, layers: StageLayer
                 operation=operation,
                 stage=layers.stage,
                 message_bytes=size,
-                count=count,
+                count=microbatches(job, grid) * layers.moe,
                 when=when,
                 window=Window.LAYER if job.overlap.experts else Window.NONE,
                 time_factor=factor,
-                latency_operations=METADATA_OPERATIONS * count
-                if kind == "ep.dispatch" and key == "ep"
-                else 0,
                 dedup=dedup,
             )
 

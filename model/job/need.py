@@ -33,6 +33,5 @@ class Need:
     time_factor: float = 1.0
     members: Members = "group"
     buckets: int = 1
-    latency_operations: int = 0
     chunk: int | None = None
     dedup: Dedup | None = None

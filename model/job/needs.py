@@ -1,7 +1,8 @@
 """What the groups of each pipeline stage have to exchange: operation, bytes, count and what may hide it.
 
-Which GPUs form the groups is `plan`. The gradient norm and the number of tokens of a batch are single
-numbers: they cost microseconds once a step and no bytes, and are left out (conventions 19).
+Which GPUs form the groups is `plan`. Token counts and probabilities of experts, the gradient norm and the
+loss are so small that they cost microseconds of latency and no bytes to speak of: they are left out, on links
+(conventions 19) and in time.
 """
 
 from __future__ import annotations
@@ -57,7 +58,6 @@ def _both_ways(found: Iterator[Need], stages: int) -> Iterator[Need]:
     for need in found:
         half = need.when in _PER_MICROBATCH
         count = need.count // 2 if half else need.count
-        latency = need.latency_operations // 2 if half else need.latency_operations
-        own = replace(need, count=count, latency_operations=latency, chunk=0)
+        own = replace(need, count=count, chunk=0)
         yield own
         yield replace(own, stage=stages - 1 - need.stage, chunk=1)

@@ -94,7 +94,6 @@ def _exchange(need: Need, groups: Groups, algorithm: str) -> Exchange:
         time_factor=need.time_factor,
         dedup=need.dedup,
         buckets=need.buckets,
-        latency_operations=need.latency_operations,
         chunk=need.chunk,
     )
 

@@ -101,16 +101,6 @@ def test_full_recompute_repeats_dispatch_and_combine() -> None:
     assert {x.when for x in again} == {When.BACKWARD}
 
 
-def test_counts_and_probabilities_cost_latency_only() -> None:
-    found = of_experts(mixtral({"ep": 8}))
-    assert {x.kind: x.latency_operations for x in found} == {
-        "ep.dispatch": 2 * 32,
-        "ep.combine": 0,
-        "ep.combine-gradient": 0,
-        "ep.dispatch-gradient": 0,
-    }
-
-
 def test_overlap_of_experts_hides_them_beside_compute() -> None:
     assert {x.window for x in of_experts(mixtral({"ep": 8}))} == {Window.NONE}
     own = mixtral({"ep": 8}, overlap={"experts": True})
