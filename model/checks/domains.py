@@ -1,4 +1,4 @@
-"""Tensor-parallel groups that leave their scale-up domain."""
+"""Tensor-parallel and Ulysses groups that leave their scale-up domain."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ class _Spread:
 
 
 def check(situation: Situation) -> Iterator[Finding]:
-    """TP and expert-TP groups that span several domains, with what their exchanges show in the step."""
+    """TP, expert-TP and Ulysses groups over several domains, with what their exchanges show in the step."""
     placement, report = situation.placement, situation.report
     if placement is None or report is None:
         return
-    for key, dimension, name in (("tp", "tp", "TP"), ("etp", "ep", "Expert TP")):
+    kinds = [("tp", "tp", "TP"), ("etp", "ep", "Expert TP")]
+    if situation.job.parallel.cp_algorithm == "ulysses":
+        kinds.append(("cp", "cp", "Ulysses CP"))
+    for key, dimension, name in kinds:
         spread = _spread(placement.groups.get(key, ()), _domains(situation))
         if spread is None:
             continue
@@ -52,7 +55,7 @@ def check(situation: Situation) -> Iterator[Finding]:
             detail=_detail(situation, report, spread, exchanges, name),
             devices=tuple(placement.gpus[index] for index in spread.gpus.tolist()),
             cost_s=cost if cost > 0 else None,
-            fix=_fix(situation, key),
+            fix=_fix(situation, key, name),
         )
 
 
@@ -117,7 +120,7 @@ def _scale_up_rate(situation: Situation, spread: _Spread) -> float:
     return float(fabric.usable[inside].sum())
 
 
-def _fix(situation: Situation, key: str) -> str:
+def _fix(situation: Situation, key: str, name: str) -> str:
     """The sizes that are legal and no larger than the domains there are."""
     fabric, placement = situation.fabric, situation.placement
     if placement is None:
@@ -134,5 +137,4 @@ def _fix(situation: Situation, key: str) -> str:
     size = getattr(situation.job.parallel, key)
     if size <= largest:
         return "Paint each group inside one domain, or order the GPUs by domain."
-    name = "TP" if key == "tp" else "expert TP"
     return f"Legal here: {name} {' '.join(str(value) for value in legal)}." if legal else ""

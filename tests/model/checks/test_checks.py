@@ -33,6 +33,17 @@ def test_a_tp_group_over_two_domains_is_named_with_its_cost() -> None:
     assert not found(cluster(spec=job("parallel.tp=2")), "domains")
 
 
+def test_a_ulysses_group_over_two_domains_is_an_error_and_a_ring_is_not() -> None:
+    # conventions 37
+    finding = only(cluster(spec=job("parallel.cp=4", "parallel.cp_algorithm=ulysses")), "domains.cp")
+    assert finding.severity is Severity.ERROR
+    assert (finding.title, finding.fix) == (
+        "Ulysses CP 4 spans 2 NVLink domains",
+        "Legal here: Ulysses CP 1 2.",
+    )
+    assert not found(cluster(spec=job("parallel.cp=4")), "domains")
+
+
 def test_tp_without_nvlink_leaves_its_domain_too() -> None:
     finding = only(cluster(nvlink=False, spec=job("parallel.tp=2")), "domains.tp")
     assert (finding.title, finding.fix) == ("TP 2 spans 2 scale-up domains", "Legal here: TP 1.")
