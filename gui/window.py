@@ -98,7 +98,10 @@ class MainWindow(QMainWindow):
         self.workspace.palette.insert_requested.connect(self.workspace.insert)
         self.workspace.templates.chosen.connect(self.files.choose_template)
         self.workspace.canvas.template_requested.connect(
-            lambda ident, point: self.files.choose_template(ident, (point.x(), point.y()))
+            # The drop has to end before a dialog can wait for an answer.
+            lambda ident, point: QTimer.singleShot(
+                0, partial(self.files.choose_template, ident, (point.x(), point.y()))
+            )
         )
         self.actions_.add_local(self.workspace.canvas)
         self.actions_.add_local(self.workspace.bottom)
@@ -367,6 +370,11 @@ class MainWindow(QMainWindow):
         self.context.set_partners_of(None if gpu == self.context.partners_of else gpu)
 
     def _help(self) -> None:
+        hovered = QApplication.widgetAt(QCursor.pos())
+        if isinstance(hovered, FigureLabel) and hovered.figure is not None:
+            hovered.setFocus(Qt.FocusReason.MouseFocusReason)
+            hovered.explain()
+            return
         from gui.dialogs.help import KeysDialog
 
         KeysDialog(self).exec()

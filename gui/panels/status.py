@@ -148,7 +148,9 @@ class StatusPanel(QWidget):
     def show_busy(self, busy: bool) -> None:
         """The engine started or ended."""
         if busy:
-            self._failure = ""
+            if self._failure:
+                self._failure = ""
+                self.message.setText("")
             if not self._ring.isActive() and not self.dot.busy:
                 self._ring.start()
                 self._stage_timer.start()
@@ -158,15 +160,17 @@ class StatusPanel(QWidget):
             self.show_idle()
 
     def show_failure(self, text: str) -> None:
-        """The engine could not do it."""
+        """The engine could not do it; the sentence stays until it can."""
         self._failure = text
+        self._message_timer.stop()
+        self.message.setText(text)
         self.show_idle()
 
     def show_idle(self) -> None:
         """Nothing is being computed."""
         analysis = self._context.analysis
         if self._failure:
-            token, text = "error", self._failure
+            token, text = "error", "Not worked out"
         elif analysis is None or not self._context.document.document.topology.devices():
             token, text = "ok", "Ready"
         elif not analysis.legal:
@@ -187,7 +191,9 @@ class StatusPanel(QWidget):
 
     def _show_stage(self) -> None:
         if self._stage:
-            self.state.setText(self._stage[:1].upper() + self._stage[1:])
+            text = self._stage[:1].upper() + self._stage[1:]
+            mode = Qt.TextElideMode.ElideRight
+            self.state.setText(self.state.fontMetrics().elidedText(text, mode, LONGEST_FIGURE))
 
     def refresh(self, *_changed: object) -> None:
         """Show the figures of the analysis as it is now."""

@@ -257,7 +257,10 @@ def test_engine_state_in_words(window: MainWindow, qtbot: Any) -> None:
     status.show_busy(False)
     assert status.state.text() == "Up to date" and not status.dot.busy
     status.show_failure("This drawing could not be analysed.")
-    assert status.state.text() == "This drawing could not be analysed."
+    assert status.state.text() == "Not worked out"
+    assert status.message.text() == "This drawing could not be analysed."
+    status.show_busy(True)
+    assert status.message.text() == ""
 
 
 def test_figures_of_the_bar_open_their_explanation(window: MainWindow, qtbot: Any) -> None:
@@ -424,3 +427,14 @@ def test_frame_is_painted_before_the_rest_is_loaded(context: AppContext, qtbot: 
     made.load()
     assert made.workspace is not None
     assert made.start.mapTo(made, QPoint(0, 0)).y() >= 30
+
+
+def test_f1_over_a_figure_explains_it(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster(window)
+    assert window.workspace is not None
+    figure = window.workspace.status.figures["hbm"]
+    monkeypatch.setattr(QApplication, "widgetAt", lambda *_at: figure)
+    window.actions_["help.keys"].trigger()
+    popup = next(popup for popup in window.findChildren(ExplainPopup) if popup.isVisible())
+    assert "HBM" in popup.accessibleName()
+    popup.close()
