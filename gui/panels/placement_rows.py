@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from model.catalog.load import catalog
 from model.document.document import Document
+from model.job.chunks import chunks_per_rank, rank_of
 from model.job.spec import JobSpec
 from model.placement.resolve import displayed_groups
 from model.placement.types import Dimension, Placement
@@ -138,14 +139,15 @@ def unplaced(placement: Placement) -> tuple[str, ...]:
 
 def stage_layers(layers: int, job: JobSpec) -> tuple[str, ...]:
     """The layers of each stage: "layers 0–7"; of several chunks "8 layers in 2 chunks" (conventions 24)."""
-    stages, chunks = job.parallel.pp, job.parallel.vpp
+    stages, chunks = job.parallel.pp, chunks_per_rank(job)
     sizes = job.parallel.layers_per_stage or (layers // (stages * chunks),) * (stages * chunks)
     if len(sizes) != stages * chunks:
         return ()
     if chunks > 1:
-        return tuple(
-            f"{plural(sum(sizes[stage::stages]), 'layer')} in {chunks} chunks" for stage in range(stages)
-        )
+        held = [0] * stages
+        for position, size in enumerate(sizes):
+            held[rank_of(job, position)] += size
+        return tuple(f"{plural(count, 'layer')} in {chunks} chunks" for count in held)
     ends = np.cumsum(sizes).tolist()
     return tuple(_span(end - size, size) for end, size in zip(ends, sizes, strict=True))
 
