@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from model.checks import Situation, findings
 from model.document.document import Document
 from model.errors import RailsketchError
+from model.job.chunks import chunks_per_rank, microbatch_group, running_schedule
+from model.job.exchange import Exchange
 from model.job.flops import hardware_flops, model_flops
 from model.job.legality import violations
 from model.job.memory import stage_memory
@@ -17,44 +21,54 @@ from model.job.shape import model_shape
 from model.job.sizes import grid_of
 from model.placement.resolve import resolve, world_of
 from model.placement.types import Placement
-from model.step.account import Arithmetic, run_step
+from model.step.account import Arithmetic, Inputs, run_step
+from model.step.classes import HashArray, replica_tracks, surroundings
 from model.step.figures import figures_of
 from model.step.report import Analysis, StepReport
-from model.step.stage_devices import stage_devices
+from model.step.schedule import pipeline_schedule
+from model.step.stage_devices import gpu_kinds, stage_devices
+from model.step.what_if import Simulated
+from model.step.work import Choices
 from model.text import plural
 from model.topology.graph import Topology
 from model.topology.ports import PortFinding, port_findings
 from model.topology.types import DeviceKind, State
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
-from model.traffic.types import Fabric
+from model.traffic.types import Fabric, Traffic
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A topology as arrays, what its ports say, and the GPUs that are not down."""
+    """A topology as arrays, what surrounds each device, what its ports say, the GPUs that are not down."""
 
     fabric: Fabric
+    around: HashArray
     ports: tuple[PortFinding, ...]
     working_gpus: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class AnalysisCache:
-    """What depends on the topology alone, so that an edit of the job or the colours does not do it again."""
+    """What depends on the topology alone, so that an edit of the job or the colours does not do it again.
+
+    `last`: what the latest report was simulated from, for `model.step.what_if`; None where there is none.
+    """
 
     topology: Topology | None = None
     revision: int = -1
     compiled: Compiled | None = None
+    last: Simulated | None = None
 
     def compiled_of(self, topology: Topology, say: Progress) -> Compiled:
         """The topology as it is now, compiled."""
         if self.compiled is None or self.topology is not topology or self.revision != topology.revision:
             say(f"compiling {plural(len(topology.devices()), 'device')}")
+            fabric = compile_fabric(topology)
             self.compiled = Compiled(
-                compile_fabric(topology), port_findings(topology), _working(topology, DeviceKind.GPU)
+                fabric, surroundings(fabric), port_findings(topology), _working(topology, DeviceKind.GPU)
             )
             self.topology, self.revision = topology, topology.revision
         return self.compiled
@@ -69,7 +83,9 @@ def analyse(
     """
     say = progress or _say_nothing
     topology, job = document.topology, document.job
-    compiled = (cache or AnalysisCache()).compiled_of(topology, say)
+    cache = cache or AnalysisCache()
+    compiled = cache.compiled_of(topology, say)
+    cache.last = None
     situation = Situation(topology, job, compiled.fabric, compiled.ports, compiled.working_gpus)
     try:
         world = world_of(job.world, compiled.working_gpus)
@@ -82,7 +98,8 @@ def analyse(
         if world and not situation.violations and not situation.not_built:
             placement = resolve(world, grid_of(job, len(world)), document.paint)
             situation = replace(situation, placement=placement)
-            situation = replace(situation, report=_report(document, compiled.fabric, placement, say))
+            report, cache.last = _report(document, compiled, placement, say)
+            situation = replace(situation, report=report)
     except RailsketchError as error:
         situation = replace(situation, problems=(str(error),))
     say("checking")
@@ -94,17 +111,43 @@ def analyse(
     )
 
 
-def _report(document: Document, fabric: Fabric, placement: Placement, say: Progress) -> StepReport:
+def _report(
+    document: Document, compiled: Compiled, placement: Placement, say: Progress
+) -> tuple[StepReport, Simulated]:
     """Plan, route and run one step of a legal job. Raises RailsketchError where the drawing does not allow
     it.
     """
-    job = document.job
+    job, fabric = document.job, compiled.fabric
     shape = model_shape(job)
     planned = plan(job, placement, shape, _working(document.topology, DeviceKind.STORAGE))
+    kinds = gpu_kinds(document.topology, placement, job, shape, planned.grid)
+    schedule = pipeline_schedule(
+        running_schedule(job),
+        planned.stages,
+        planned.microbatches,
+        chunks_per_rank(job),
+        microbatch_group(job),
+    )
+
+    def routed(exchanges: Sequence[Exchange]) -> Traffic:
+        return load(fabric, placement, exchanges, job.routing)
+
     say(f"routing {plural(len(placement.gpus), 'GPU')}")
-    traffic = load(fabric, placement, planned.exchanges, job.routing)
+    tracks = replica_tracks(
+        fabric,
+        placement,
+        planned.exchanges,
+        kinds,
+        compiled.around,
+        routed,
+        stages=planned.stages,
+        replicas=planned.grid.dp,
+        operations=sum(len(order) for order in schedule.orders),
+    )
+    exchanges, stage_of_label = tracks.split(planned.exchanges, placement)
+    traffic = routed(exchanges)
     say(f"simulating {plural(planned.microbatches, 'microbatch', 'microbatches')}")
-    devices = stage_devices(document.topology, placement, job, shape, planned.grid)
+    devices = stage_devices(kinds, placement, tracks, job)
     arithmetic = Arithmetic(
         model_flops=model_flops(job, shape),
         hardware_flops=hardware_flops(job, shape),
@@ -112,25 +155,27 @@ def _report(document: Document, fabric: Fabric, placement: Placement, say: Progr
         peak_flops=devices.peak_flops,
         gpus=devices.playing,
     )
-    step = run_step(
-        fabric,
-        placement,
-        planned.exchanges,
-        traffic,
-        devices.computes,
-        schedule=job.schedule,
-        microbatches=planned.microbatches,
-        replicas=planned.grid.dp,
+    inputs = Inputs(
+        usable=np.repeat(fabric.usable, 2),
+        capacity=np.repeat(fabric.capacity, 2),
+        placement=placement,
+        exchanges=exchanges,
+        traffic=traffic,
+        tracks=tracks,
+        seconds=devices.seconds,
+        schedule=schedule,
+        choices=Choices(job.overlap.pipeline, job.overlap.experts, job.overlap.sm_share),
         arithmetic=arithmetic,
     )
+    step = run_step(inputs)
     memory = stage_memory(job, shape, planned.grid, devices.hbm_bytes)
-    return StepReport(
+    report = StepReport(
         job=job.to_json(),
         fabric=fabric,
         placement=placement,
         exchanges=planned.exchanges,
         exchange_times=step.exchange_times,
-        traffic=traffic,
+        traffic=replace(traffic, instance_stage=stage_of_label[traffic.instance_stage]),
         bytes_by_dimension=step.bytes_by_dimension,
         peak_utilisation=step.peak_utilisation,
         mean_utilisation=step.mean_utilisation,
@@ -143,6 +188,7 @@ def _report(document: Document, fabric: Fabric, placement: Placement, say: Progr
         stage_of_gpu=placement.coordinates["pp"],
         figures=figures_of(step, arithmetic, memory, planned.exchanges, traffic),
     )
+    return report, Simulated(fabric, job, kinds, inputs, step.totals.time_s)
 
 
 def _working(topology: Topology, kind: DeviceKind) -> tuple[str, ...]:

@@ -27,8 +27,9 @@ class ChunkCompute:
     """Seconds of compute of one position of the pipeline for one microbatch, at full GPU speed.
 
     Without any communication. `backward_s` is with recompute; `dgrad_s` and `wgrad_s` are the parts of it in
-    input-gradient and weight-gradient GEMMs, the windows that can hide TP traffic. `stage` is the rank that
-    holds the position; the last one has the head and the loss.
+    input-gradient and weight-gradient GEMMs, the windows that can hide TP traffic. `attention_s` and
+    `attention_backward_s` are the parts of forward and backward in core attention, the window of the ring of
+    context parallelism. `stage` is the rank that holds the position; the last one has the head and the loss.
     """
 
     stage: int
@@ -36,6 +37,8 @@ class ChunkCompute:
     backward_s: float
     dgrad_s: float
     wgrad_s: float
+    attention_s: float = 0.0
+    attention_backward_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,9 @@ def _chunk(
         return _at_mfu(job, shape, speeds, layers, head=head)
     if job.calibration.layer_forward_s is None:
         forward, backward = max(forward, host_forward), max(backward, host_backward)
-    return ChunkCompute(layers.stage, forward, backward, dgrad, dgrad)
+    attention = sum(kind.attention * count for kind, count in counted)
+    attention_backward = sum(kind.attention_backward * count for kind, count in counted)
+    return ChunkCompute(layers.stage, forward, backward, dgrad, dgrad, attention, attention_backward)
 
 
 def _measured(job: JobSpec, modelled: LayerTimes) -> LayerTimes:

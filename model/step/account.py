@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from model.job.compute import StageCompute
 from model.job.exchange import EXCHANGE_DIMENSIONS, Exchange
 from model.placement.types import Placement
-from model.step.report import BlockKind, ExchangeTime, Lane, Segments, StepTotals
-from model.step.schedule import stage_orders
+from model.step.report import Block, BlockKind, ExchangeTime, Lane, Segments, StepTotals
+from model.step.schedule import Schedule
+from model.step.seconds import TrackSeconds
 from model.step.segments import costs, peaks, segments_of
 from model.step.shares import Shares
 from model.step.simulate import Trace, simulate
-from model.step.work import Work, step_work
-from model.traffic.types import Fabric, Traffic
+from model.step.tracks import Tracks
+from model.step.work import Choices, step_work
+from model.traffic.types import Traffic
 
 FloatArray = NDArray[np.float64]
 
@@ -51,52 +52,80 @@ class Step:
     cost_s: FloatArray
     segments: Segments
     lanes: tuple[Lane, ...]
-    stage_exposed_s: tuple[Mapping[int, float], ...]
 
 
-def run_step(
-    fabric: Fabric,
-    placement: Placement,
-    exchanges: Sequence[Exchange],
-    traffic: Traffic,
-    computes: Sequence[StageCompute],
-    *,
-    schedule: str,
-    microbatches: int,
-    replicas: int,
-    arithmetic: Arithmetic,
-) -> Step:
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a step is simulated from.
+
+    `exchanges` have labels in place of stages and `traffic.instance_stage` is the label (`Tracks.split`).
+    `seconds` has one entry per track. `usable` and `capacity` (2·links,) bytes/s.
+    """
+
+    usable: FloatArray
+    capacity: FloatArray
+    placement: Placement
+    exchanges: tuple[Exchange, ...]
+    traffic: Traffic
+    tracks: Tracks
+    seconds: tuple[TrackSeconds, ...]
+    schedule: Schedule
+    choices: Choices
+    arithmetic: Arithmetic
+
+
+def run_step(inputs: Inputs) -> Step:
     """Simulate one step and account for it.
 
-    `computes` has one entry per pipeline stage, at the speed of its slowest GPU. Loads on links that carry
-    nothing now are left out: an exchange moves what it can. Raises JobError for a schedule that is not built.
+    Loads on links that carry nothing now are left out: an exchange moves what it can.
     """
-    usable, capacity = np.repeat(fabric.usable, 2), np.repeat(fabric.capacity, 2)
+    usable, capacity, traffic = inputs.usable, inputs.capacity, inputs.traffic
     loads = _live(traffic.loads, usable)
-    factor = np.array([exchanges[index].time_factor for index in traffic.instance_exchange.tolist()])
-    shares = Shares(loads, usable, traffic.largest_edge_bytes, factor)
-    work = step_work(
-        exchanges, traffic, placement, computes, stage_orders(schedule, len(computes), microbatches)
-    )
-    trace = simulate(work, shares)
+    shares, trace = _simulated(inputs, loads)
     offered_weight = _offered_weight(_live(traffic.endpoint_loads, capacity), capacity)
     used, offered = peaks(shares, trace, offered_weight)
     segments = segments_of(trace, shares, loads, offered_weight)
-    by_dimension = bytes_by_dimension(exchanges, traffic, loads)
+    by_dimension = bytes_by_dimension(inputs.exchanges, traffic, loads)
     total = sum(by_dimension.values(), np.zeros(len(usable)))
+    times = _exchange_times(trace, inputs)
     alive = usable > 0
     return Step(
-        totals=_totals(work, trace, exchanges, traffic, placement, computes, arithmetic),
-        exchange_times=_exchange_times(trace, exchanges, traffic, placement, len(computes)),
+        totals=_totals(trace, inputs, times),
+        exchange_times=times,
         bytes_by_dimension=by_dimension,
         peak_utilisation=used,
         mean_utilisation=_ratio(total, usable * trace.time_s),
         oversubscription=np.where(alive, offered * _ratio(usable, capacity), 0.0),
         cost_s=costs(shares, trace),
         segments=segments,
-        lanes=tuple(Lane(stage, 0, replicas, blocks) for stage, blocks in enumerate(trace.blocks)),
-        stage_exposed_s=trace.exposed,
+        lanes=tuple(_lane(inputs.tracks, track, blocks) for track, blocks in enumerate(trace.blocks)),
     )
+
+
+def step_time(inputs: Inputs) -> float:
+    """The time of a step alone, s."""
+    return _simulated(inputs, _live(inputs.traffic.loads, inputs.usable))[1].time_s
+
+
+def _simulated(inputs: Inputs, loads: csr_array) -> tuple[Shares, Trace]:
+    traffic = inputs.traffic
+    factor = np.array([inputs.exchanges[index].time_factor for index in traffic.instance_exchange.tolist()])
+    shares = Shares(loads, inputs.usable, traffic.largest_edge_bytes, factor)
+    work = step_work(
+        inputs.exchanges,
+        traffic,
+        inputs.placement,
+        inputs.tracks,
+        inputs.seconds,
+        inputs.schedule,
+        inputs.choices,
+    )
+    return shares, simulate(work, shares)
+
+
+def _lane(tracks: Tracks, track: int, blocks: tuple[Block, ...]) -> Lane:
+    replicas = tracks.replicas[track // tracks.stages]
+    return Lane(track % tracks.stages, replicas[0], len(replicas), blocks)
 
 
 def _ratio(value: FloatArray, by: FloatArray) -> FloatArray:
@@ -149,63 +178,44 @@ def bytes_by_dimension(
     return {name: table[row] for row, name in enumerate(EXCHANGE_DIMENSIONS)}
 
 
-def gpus_per_stage(placement: Placement, stages: int) -> FloatArray:
-    """How many GPUs play each stage."""
-    stage = placement.coordinates["pp"]
-    return np.bincount(stage[stage >= 0], minlength=stages)[:stages].astype(np.float64)
+def _share_of_tracks(inputs: Inputs) -> FloatArray:
+    """Which share of the GPUs that play is in each track."""
+    track = inputs.tracks.of_gpus(inputs.placement)
+    count = inputs.tracks.count
+    gpus = np.bincount(track[track >= 0], minlength=count)[:count].astype(np.float64)
+    share: FloatArray = gpus / max(gpus.sum(), 1.0)
+    return share
 
 
-def _exchange_times(
-    trace: Trace, exchanges: Sequence[Exchange], traffic: Traffic, placement: Placement, stages: int
-) -> tuple[ExchangeTime, ...]:
+def _exchange_times(trace: Trace, inputs: Inputs) -> tuple[ExchangeTime, ...]:
     """Wire time of a mean GPU that takes part, exposed time of a mean GPU of the job."""
-    gpus = gpus_per_stage(placement, stages)
-    share = gpus / max(gpus.sum(), 1.0)
+    exchanges, traffic = inputs.exchanges, inputs.traffic
     wire, part, exposed = (np.zeros(len(exchanges)) for _ in range(3))
-    for number, (index, stage) in enumerate(
+    for number, (index, label) in enumerate(
         zip(traffic.instance_exchange.tolist(), traffic.instance_stage.tolist(), strict=True)
     ):
-        members = np.count_nonzero(exchanges[index].stages == stage) * exchanges[index].group_size
+        members = np.count_nonzero(exchanges[index].stages == label) * exchanges[index].group_size
         wire[index] += trace.wire_s[number] * members
         part[index] += members
-    for stage_share, by_instance in zip(share.tolist(), trace.exposed, strict=True):
+    for share, by_instance in zip(_share_of_tracks(inputs).tolist(), trace.exposed, strict=True):
         for number, seconds in by_instance.items():
-            exposed[traffic.instance_exchange[number]] += stage_share * seconds
+            exposed[traffic.instance_exchange[number]] += share * seconds
     return tuple(
         ExchangeTime(time, hidden)
         for time, hidden in zip(_ratio(wire, part).tolist(), exposed.tolist(), strict=True)
     )
 
 
-def _totals(
-    work: Work,
-    trace: Trace,
-    exchanges: Sequence[Exchange],
-    traffic: Traffic,
-    placement: Placement,
-    computes: Sequence[StageCompute],
-    arithmetic: Arithmetic,
-) -> StepTotals:
+def _totals(trace: Trace, inputs: Inputs, times: tuple[ExchangeTime, ...]) -> StepTotals:
     """The sums of conventions 46; what nothing else explains is bubble."""
-    gpus = gpus_per_stage(placement, len(computes))
-    share = gpus / max(gpus.sum(), 1.0)
+    arithmetic, share = inputs.arithmetic, _share_of_tracks(inputs)
     exposed: dict[str, float] = dict.fromkeys(EXCHANGE_DIMENSIONS, 0.0)
-    for time, exchange in zip(
-        _exchange_times(trace, exchanges, traffic, placement, len(computes)), exchanges, strict=True
-    ):
+    for time, exchange in zip(times, inputs.exchanges, strict=True):
         exposed[exchange.dimension] += time.exposed_s
-    compute = np.array(
-        [
-            sum(
-                stretch.seconds
-                for operation in operations
-                for stretch in stage.chunks[operation.direction].stretches
-            )
-            for stage, operations in zip(work.stages, work.orders, strict=True)
-        ]
-    )
-    optimizer = np.array([stage.optimizer_s for stage in work.stages])
-    compute_s, optimizer_s = float(share @ compute), float(share @ optimizer)
+    busy = np.array([own.busy_share for own in inputs.seconds])
+    optimizer = np.array([own.optimizer_s for own in inputs.seconds])
+    compute_s = float(share @ (np.array(trace.compute_s) * busy))
+    optimizer_s = float(share @ (optimizer * busy))
     time_s = trace.time_s
     per_second = 1.0 / time_s if time_s > 0 else 0.0
     peak = arithmetic.peak_flops
@@ -215,7 +225,7 @@ def _totals(
         model_flops=arithmetic.model_flops,
         mfu=arithmetic.model_flops * per_second / peak if peak > 0 else 0.0,
         hfu=arithmetic.hardware_flops * per_second / peak if peak > 0 else 0.0,
-        bubble_fraction=bubble_fraction(trace),
+        bubble_fraction=bubble_fraction(trace, inputs.tracks),
         compute_s=compute_s,
         optimizer_s=optimizer_s,
         bubble_s=max(time_s - compute_s - optimizer_s - sum(exposed.values()), 0.0),
@@ -223,12 +233,16 @@ def _totals(
     )
 
 
-def bubble_fraction(trace: Trace) -> float:
+def bubble_fraction(trace: Trace, tracks: Tracks) -> float:
     """1 − mean busy time ÷ length of the pipeline part (conventions 28)."""
     blocks = [[block for block in lane if block.what in _PIPELINE] for lane in trace.blocks]
     every = [block for lane in blocks for block in lane]
     if not every:
         return 0.0
     length = max(block.end_s for block in every) - min(block.start_s for block in every)
-    busy = sum(block.end_s - block.start_s for block in every) / len(blocks)
-    return max(1.0 - busy / length, 0.0)
+    replicas = [len(tracks.replicas[track // tracks.stages]) for track in range(tracks.count)]
+    busy = sum(
+        count * sum(block.end_s - block.start_s for block in lane)
+        for count, lane in zip(replicas, blocks, strict=True)
+    )
+    return max(1.0 - busy / sum(replicas) / length, 0.0)

@@ -68,13 +68,16 @@ class BlockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of a lane. `exposed_s` is the part of it, at its end, spent waiting for exchanges."""
+    """One block of a lane. `exposed_s` is the part of it, at its end, spent waiting for exchanges. `chunk`:
+    the model chunk, where the stage has several.
+    """
 
     start_s: float
     end_s: float
     what: BlockKind
     microbatch: int | None = None
     exposed_s: float = 0.0
+    chunk: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,72 +1,88 @@
-"""In which order a pipeline stage runs its chunks (traffic_model §6.1).
-
-A schedule is an order function: stage, stages and microbatches to the operations of that stage. What an
-operation waits for follows from the operation itself, so another schedule is another order function in
-`ORDERS`.
-"""
+"""A pipeline schedule: the order of every rank, and the way of a microbatch through ranks and chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 from model.errors import JobError
+from model.step.orders import ORDERS, Direction, Operation, Pipeline, one_forward_one_backward
+
+Place = tuple[int, int]
+"""A rank and one of its chunks."""
 
 
-class Direction(StrEnum):
-    """Which way a chunk goes through the model."""
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What every rank does in which order.
 
-    FORWARD = "forward"
-    BACKWARD = "backward"
-
-
-class Operation(NamedTuple):
-    """One chunk of one microbatch on one stage."""
-
-    direction: Direction
-    microbatch: int
-
-
-OrderFunction = Callable[[int, int, int], tuple[Operation, ...]]
-
-
-def one_forward_one_backward(stage: int, stages: int, microbatches: int) -> tuple[Operation, ...]:
-    """1F1B: `min(p − r − 1, m)` forwards, then forward and backward in turn, then the backwards that are
-    left.
+    `orders` has one entry per rank. A forward at a place follows that at `before[place]`, a backward that at
+    `after[place]`; ends of the model are in neither. Both may be on the same rank, then nothing is sent.
     """
-    warm_up = min(stages - stage - 1, microbatches)
-    order = [Operation(Direction.FORWARD, number) for number in range(warm_up)]
-    for number in range(warm_up, microbatches):
-        order.append(Operation(Direction.FORWARD, number))
-        order.append(Operation(Direction.BACKWARD, number - warm_up))
-    order.extend(
-        Operation(Direction.BACKWARD, number) for number in range(microbatches - warm_up, microbatches)
-    )
-    return tuple(order)
+
+    orders: tuple[tuple[Operation, ...], ...]
+    chunks: int
+    before: Mapping[Place, Place]
+    after: Mapping[Place, Place]
+
+    def source(self, place: Place, direction: Direction) -> Place | None:
+        """Where the input of an operation comes from; None at an end, and for weight gradients."""
+        if direction is Direction.WEIGHT_GRADIENT:
+            return None
+        return (self.before if direction is Direction.FORWARD else self.after).get(place)
+
+    def target(self, place: Place, direction: Direction) -> Place | None:
+        """Where the result of an operation goes."""
+        if direction is Direction.WEIGHT_GRADIENT:
+            return None
+        return (self.after if direction is Direction.FORWARD else self.before).get(place)
 
 
-ORDERS: Mapping[str, OrderFunction] = {
-    "1f1b": one_forward_one_backward,
-    "interleaved": one_forward_one_backward,  # with one chunk a stage both are the same (conventions 31)
-}
+@lru_cache(maxsize=64)
+def pipeline_schedule(
+    name: str, stages: int, microbatches: int, chunks: int = 1, group: int | None = None
+) -> Schedule:
+    """The schedule of `stages` ranks. One stage makes every schedule plain; `group` is p unless given.
 
-
-def stage_orders(schedule: str, stages: int, microbatches: int) -> tuple[tuple[Operation, ...], ...]:
-    """The operations of every stage. One stage makes every schedule plain (conventions 31).
-
-    Raises JobError for a schedule that has no order function here.
+    Raises JobError for a schedule that there is not, or that needs another number of stages.
     """
-    order = one_forward_one_backward if stages == 1 else ORDERS.get(schedule)
+    order = one_forward_one_backward if stages == 1 else ORDERS.get(name)
     if order is None:
-        raise JobError(f"schedule {schedule} is not built yet; there is {', '.join(ORDERS)}")
-    return tuple(order(stage, stages, microbatches) for stage in range(stages))
+        raise JobError(f"there is no schedule {name}; there is {', '.join(ORDERS)}")
+    if order is ORDERS["dualpipe"] and stages % 2:
+        raise JobError(f"dualpipe needs an even number of stages, not {stages}")
+    pipeline = Pipeline(stages, microbatches, chunks, group or stages)
+    orders = tuple(order(stage, pipeline) for stage in range(stages))
+    ways = _ways(name if stages > 1 else "1f1b", stages, chunks)
+    after = {here: there for way in ways for here, there in pairwise(way)}
+    before = {there: here for here, there in after.items()}
+    return Schedule(orders, len({place[1] for way in ways for place in way}), before, after)
+
+
+def _ways(name: str, stages: int, chunks: int) -> list[list[Place]]:
+    """The places that a microbatch passes forward; of DualPipe one way for each half of them."""
+    ranks = range(stages)
+    if name == "dualpipe":
+        return [[(rank, 0) for rank in ranks], [(rank, 1) for rank in reversed(ranks)]]
+    if name == "zb-v":
+        return [[(rank, 0) for rank in ranks] + [(rank, 1) for rank in reversed(ranks)]]
+    return [[(rank, chunk) for chunk in range(chunks if name == "interleaved" else 1) for rank in ranks]]
 
 
 def most_in_flight(operations: Sequence[Operation]) -> int:
-    """How many microbatches a stage holds at most: forwards that no backward has freed yet."""
+    """How many chunks of microbatches a rank holds at most: forwards whose gradients are not all done yet."""
+    freed_late = {
+        (one.microbatch, one.chunk) for one in operations if one.direction is Direction.WEIGHT_GRADIENT
+    }
     held = most = 0
     for operation in operations:
-        held += 1 if operation.direction is Direction.FORWARD else -1
+        if operation.direction is Direction.FORWARD:
+            held += 1
+        elif operation.direction is Direction.WEIGHT_GRADIENT or (
+            (operation.microbatch, operation.chunk) not in freed_late
+        ):
+            held -= 1
         most = max(most, held)
     return most

@@ -1,8 +1,8 @@
-"""The event simulation of a step: stages run their chunks, exchanges share links, everyone waits for whom it
+"""The event simulation of a step: tracks run their chunks, exchanges share links, everyone waits for whom it
 must.
 
-All replicas and groups of a stage run in lockstep (the slowest holds everyone), so a stage is one process
-and an exchange at a stage is one thing on the wire.
+All groups of a track run in lockstep (the slowest holds everyone), so a track is one process and an exchange
+at a track is one thing on the wire.
 """
 
 from __future__ import annotations
@@ -11,38 +11,58 @@ import heapq
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
+from model.step.orders import Direction, Operation
 from model.step.report import Block, BlockKind
-from model.step.schedule import Direction, Operation
 from model.step.shares import Shares
 from model.step.wires import History, Piece, Wires
-from model.step.work import Work
+from model.step.work import Chunk, Run, Stretch, Work
 
-Request = float | Sequence[Piece]
-"""What a stage asks for: seconds of compute, or the end of pieces."""
 
-_BLOCK = {Direction.FORWARD: BlockKind.FORWARD, Direction.BACKWARD: BlockKind.BACKWARD}
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Compute for so many seconds, or until these pieces have ended."""
+
+    seconds: float
+    pieces: Sequence[Piece]
+
+
+Request = float | Sequence[Piece] | Race
+"""What a track asks for: seconds of compute, the end of pieces, or what comes first of both."""
+
+_BLOCK = {
+    Direction.FORWARD: BlockKind.FORWARD,
+    Direction.BACKWARD: BlockKind.BACKWARD,
+    Direction.INPUT_GRADIENT: BlockKind.BACKWARD,
+    Direction.WEIGHT_GRADIENT: BlockKind.WEIGHT_GRADIENT,
+}
 
 
 @dataclass(slots=True)
 class Waiting:
-    """What one stage waits for now, and what waiting has cost it so far (seconds by instance)."""
+    """What one track waits for now, and what waiting has cost it so far (seconds by instance).
+
+    `counts`: whether it has nothing else to do meanwhile.
+    """
 
     pending: list[Piece] = field(default_factory=list)
     since: float = 0.0
+    counts: bool = True
     exposed: dict[int, float] = field(default_factory=dict)
     total: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What happened, per stage and per instance.
+    """What happened, per track and per instance.
 
-    `blocks` per stage; `exposed` per stage seconds by instance; `awaited` per instance the spans in which
-    something waited for it; `histories` per component of `Shares`; `wire_s` per instance its seconds on the
-    wire. `pipeline_s` is when the last backward of all ended, `time_s` when everything had.
+    `blocks` and `compute_s` (without the optimizer) per track; `exposed` per track seconds by instance;
+    `awaited` per instance the spans in which something waited for it; `histories` per component of `Shares`;
+    `wire_s` per instance its seconds on the wire. `pipeline_s` is when the last backward of all ended,
+    `time_s` when everything had.
     """
 
     blocks: tuple[tuple[Block, ...], ...]
+    compute_s: tuple[float, ...]
     exposed: tuple[dict[int, float], ...]
     awaited: tuple[list[tuple[float, float]], ...]
     histories: tuple[History, ...]
@@ -52,7 +72,7 @@ class Trace:
 
 
 def simulate(work: Work, shares: Shares) -> Trace:
-    """Run one step of `work` on links shared as `shares` says. Raises RuntimeError where stages block each
+    """Run one step of `work` on links shared as `shares` says. Raises RuntimeError where tracks block each
     other.
     """
     return _Simulation(work, shares).run()
@@ -61,21 +81,26 @@ def simulate(work: Work, shares: Shares) -> Trace:
 class _Simulation:
     def __init__(self, work: Work, shares: Shares) -> None:
         self._work = work
-        self._stages = len(work.stages)
+        self._ranks = len(work.schedule.orders)
+        self._count = len(work.tracks)
         self._events: list[tuple[float, int, Callable[[float, int, int], None], int, int]] = []
         self._sequence = 0
         self._now = 0.0
-        self._wires = Wires(shares, work.piece_alpha_s, work.piece_share, work.stream, self._at, self._ended)
-        self._processes = [self._stage(number) for number in range(self._stages)]
-        self._waiting = [Waiting() for _ in range(self._stages)]
-        self._blocks: list[list[Block]] = [[] for _ in range(self._stages)]
+        self._wires = Wires(shares, work.alpha_s, work.stream, self._at, self._ended)
+        self._processes = [self._track(number) for number in range(self._count)]
+        self._waiting = [Waiting() for _ in range(self._count)]
+        self._turn = [0] * self._count
+        self._blocks: list[list[Block]] = [[] for _ in range(self._count)]
+        self._compute = [0.0] * self._count
         self._awaited: list[list[tuple[float, float]]] = [[] for _ in range(shares.count)]
-        self._joint: dict[int, Piece] = {}
-        self._deliveries: dict[tuple[int, Operation], list[Piece]] = {}
-        self._in_pipeline = self._stages
+        self._joint: dict[tuple[int, int], Piece] = {}
+        self._comings: dict[tuple[int, int], int] = {}
+        self._deliveries: dict[tuple[int, int, bool, int], list[Piece]] = {}
+        self._launches: list[Piece] = []
+        self._in_pipeline = self._count
         self._pipeline_s: float | None = None
-        self._before_barrier = self._stages
-        self._barrier = Piece(-1, self._stages)
+        self._before_barrier = self._count
+        self._barrier = Piece(-1, self._count)
         self._barrier_s = 0.0
         self._finished = 0
 
@@ -86,8 +111,8 @@ class _Simulation:
         heapq.heappush(self._events, (time, self._sequence, call, number, version))
 
     def run(self) -> Trace:
-        for stage in range(self._stages):
-            self._resume(0.0, stage, 0)
+        for track in range(self._count):
+            self._resume(0.0, track, 0)
         events, wires, pop = self._events, self._wires, heapq.heappop
         while True:
             if wires.unsettled and (not events or events[0][0] > self._now):
@@ -97,11 +122,12 @@ class _Simulation:
             time, _, call, number, version = pop(events)
             self._now = time
             call(time, number, version)
-        if self._finished < self._stages:
-            raise RuntimeError("the order of the schedule makes stages wait for each other for ever")
+        if self._finished < self._count:
+            raise RuntimeError("the order of the schedule makes tracks wait for each other for ever")
         end = max((block.end_s for blocks in self._blocks for block in blocks), default=0.0)
         return Trace(
             blocks=tuple(tuple(blocks) for blocks in self._blocks),
+            compute_s=tuple(self._compute),
             exposed=tuple(waiting.exposed for waiting in self._waiting),
             awaited=tuple(self._awaited),
             histories=tuple(wires.histories),
@@ -110,24 +136,40 @@ class _Simulation:
             time_s=max(end, self._barrier_s),
         )
 
-    def _resume(self, time: float, stage: int, _version: int) -> None:
-        """Let a stage go on until it computes or waits for something that has not ended."""
-        process = self._processes[stage]
+    def _resume(self, time: float, track: int, turn: int) -> None:
+        """Let a track go on until it computes or waits for something that has not ended."""
+        if turn != self._turn[track]:
+            return
+        process = self._processes[track]
         while True:
             request = next(process, None)
             if request is None:
                 self._finished += 1
                 return
+            self._turn[track] += 1
             if isinstance(request, float):
-                self._at(time + request, self._resume, stage, 0)
+                self._at(time + request, self._resume, track, self._turn[track])
                 return
-            pending = [piece for piece in request if not piece.done]
+            pieces = request.pieces if isinstance(request, Race) else request
+            pending = [piece for piece in pieces if not piece.done]
             if pending:
-                waiting = self._waiting[stage]
+                waiting = self._waiting[track]
                 waiting.pending, waiting.since = pending, time
+                waiting.counts = not isinstance(request, Race)
                 for piece in pending:
-                    piece.waiting.append(stage)
+                    piece.waiting.append(track)
+                if isinstance(request, Race):
+                    self._at(time + request.seconds, self._give_up, track, self._turn[track])
                 return
+
+    def _give_up(self, time: float, track: int, turn: int) -> None:
+        """The compute of a race is done before its pieces are."""
+        if turn != self._turn[track] or not self._waiting[track].pending:
+            return
+        for piece in self._waiting[track].pending:
+            piece.waiting.remove(track)
+        self._waiting[track].pending = []
+        self._resume(time, track, turn)
 
     # Waiting
 
@@ -136,28 +178,30 @@ class _Simulation:
         if piece.missing > 1:
             piece.missing -= 1
             return
-        for stage in piece.waiting:
-            self._account(stage)
+        for track in piece.waiting:
+            self._account(track)
         piece.missing = 0
         self._wires.start(self._now, piece)
 
     def _ended(self, time: float, piece: Piece) -> None:
-        for stage in piece.waiting:
-            self._account(stage)
-            waiting = self._waiting[stage]
+        for track in piece.waiting:
+            self._account(track)
+            waiting = self._waiting[track]
             waiting.pending.remove(piece)
             if not waiting.pending:
-                self._at(time, self._resume, stage, 0)
+                self._at(time, self._resume, track, self._turn[track])
 
-    def _account(self, stage: int) -> None:
+    def _account(self, track: int) -> None:
         """Charge the time since the last account to the exchanges that are on their way."""
-        waiting, now = self._waiting[stage], self._now
+        waiting, now = self._waiting[track], self._now
+        if not waiting.counts:
+            return
         handed_over = [piece for piece in waiting.pending if piece.missing == 0 and piece.instance >= 0]
         under_way = [piece for piece in handed_over if piece.on_wire] or handed_over
         for piece in under_way:
             since = waiting.since
             if self._work.hides_in_pipeline[piece.instance]:
-                # Until the last backward of all has ended the stage would wait for the others anyway.
+                # Until the last backward of all has ended the track would wait for the others anyway.
                 since = now if self._pipeline_s is None else max(since, self._pipeline_s)
             if now > since:
                 seconds = (now - since) / len(under_way)
@@ -166,50 +210,127 @@ class _Simulation:
                 self._awaited[piece.instance].append((since, now))
         waiting.since = now
 
-    # What a stage does
+    # What a track does
 
-    def _stage(self, stage: int) -> Generator[Request, None, None]:
-        work, operations = self._work.stages[stage], self._work.orders[stage]
+    def _track(self, track: int) -> Generator[Request, None, None]:
+        work, operations = self._work.tracks[track], self._work.runs[track]
         if not operations:
             return
-        first_gather = self._launch(work.under_first_forward)
-        late_gradients: list[Piece] = []
-        for position, operation in enumerate(operations):
-            yield self._arrival(stage, operation)
-            start, waited = self._now, self._waiting[stage].total
-            if position == len(operations) - 1:
-                late_gradients = self._launch(work.under_last_backward)
-            yield from self._chunk(stage, operation)
-            if position == 0:
-                yield first_gather
-            exposed = self._waiting[stage].total - waited
-            self._note(stage, start, _BLOCK[operation.direction], exposed, operation.microbatch)
-            self._hand_over(stage, operation)
-        yield from self._after_pipeline(stage, late_gradients)
+        gathers = {chunk: self._lead(track, own) for chunk, own in enumerate(work.gathers) if own}
+        last = {
+            one.chunk: one
+            for together in operations
+            for one in together
+            if one.direction is not Direction.FORWARD
+        }
+        gradients: list[Piece] = []
+        for together in operations:
+            yield [piece for operation in together for piece in self._arrival(track, operation)]
+            start, waited = self._now, self._waiting[track].total
+            needed = [gathers.pop(one.chunk) for one in together if one.chunk in gathers]
+            for first, _ in needed:
+                yield first
+            ending = [one.chunk for one in together if last[one.chunk] is one]
+            for chunk in ending:
+                gradients += self._follow(track, chunk, together)
+            yield from self._chunks(track, together)
+            for _, rest in needed:
+                yield rest
+            self._note_run(track, start, together, self._waiting[track].total - waited)
+            sent = [piece for operation in together for piece in self._hand_over(track, operation)]
+            for chunk in ending:
+                gradients += self._launch(
+                    track, [run for run in work.gradients[chunk] if self._parts(run) == 1]
+                )
+            if self._work.holds_sender:
+                yield sent
+        yield from self._after_pipeline(track, gradients)
 
-    def _chunk(self, stage: int, operation: Operation) -> Generator[Request, None, None]:
-        chunk = self._work.stages[stage].chunks[operation.direction]
-        throughout = self._launch(chunk.throughout)
-        for stretch in chunk.stretches:
-            beside = self._launch(stretch.beside)
-            if stretch.seconds > 0:
-                yield float(stretch.seconds)
-            yield beside
+    def _parts(self, run: Run) -> int:
+        """The buckets of what falls to one chunk."""
+        return max(round(self._work.buckets[run.instance] * run.share), 1)
+
+    def _lead(self, track: int, wanted: Sequence[Run]) -> tuple[list[Piece], list[Piece]]:
+        """Parameters on their way from the start of the step: the first bucket, and the others."""
+        first: list[Piece] = []
+        rest: list[Piece] = []
+        for run in wanted:
+            parts = self._parts(run)
+            for part in range(parts):
+                piece = self._launch(track, (Run(run.instance, run.share / parts),))
+                (rest if part else first).extend(piece)
+        return first, rest
+
+    def _follow(self, track: int, chunk: int, together: Sequence[Operation]) -> list[Piece]:
+        """Gradients that leave while the last backward of a chunk computes them: in n buckets, the k-th when
+        k/n of it is done.
+        """
+        work = self._work
+        computing = sum(work.tracks[track].chunks[one.direction, one.chunk].seconds for one in together)
+        pieces: list[Piece] = []
+        for run in work.tracks[track].gradients[chunk]:
+            parts = self._parts(run)
+            if parts == 1:
+                continue
+            for part in range(1, parts + 1):
+                piece = self._come_to(track, Run(run.instance, run.share / parts))
+                self._launches.append(piece)
+                self._at(self._now + computing * part / parts, self._start_late, len(self._launches) - 1, 0)
+                pieces.append(piece)
+        return pieces
+
+    def _start_late(self, _time: float, launch: int, _version: int) -> None:
+        self._start(self._launches[launch])
+
+    def _chunks(self, track: int, together: Sequence[Operation]) -> Generator[Request, None, None]:
+        """The compute of one operation, or of two that are joined, and what runs beside and after it."""
+        own = self._work.tracks[track].chunks
+        chunks = [own[one.direction, one.chunk] for one in together]
+        hidden = len(together) > 1 or (self._work.choices.experts and together[0].steady)
+        yield self._launch(track, _all(chunks, lambda chunk: chunk.leading))
+        beside = _all(chunks, lambda chunk: chunk.throughout)
+        if hidden:
+            beside += _all(chunks, lambda chunk: chunk.experts)
+        throughout = self._launch(track, beside)
+        for chunk in chunks:
+            for stretch in chunk.stretches:
+                yield from self._compute_for(track, stretch, throughout)
         yield throughout
-        for number in chunk.blocking:
-            yield self._launch((number,))
+        for run in _all(chunks, lambda chunk: chunk.blocking if hidden else chunk.blocking + chunk.experts):
+            yield self._launch(track, (run,))
 
-    def _after_pipeline(self, stage: int, gradients: list[Piece]) -> Generator[Request, None, None]:
+    def _compute_for(
+        self, track: int, stretch: Stretch, throughout: list[Piece]
+    ) -> Generator[Request, None, None]:
+        """Compute of a stretch; communication that runs beside it slows it by the share of SMs it takes."""
+        beside = self._launch(track, stretch.beside)
+        left, pace = stretch.seconds, 1.0 - self._work.choices.sm_share
+        start = self._now
+        while left > 0:
+            running = [piece for piece in (*beside, *throughout) if not piece.done] if pace < 1 else []
+            began = self._now
+            if not running:
+                yield float(left)
+                break
+            yield Race(left / pace, running)
+            left -= (self._now - began) * pace
+            if left <= stretch.seconds * 1e-12:
+                break
+        self._compute[track] += self._now - start
+        if beside:
+            yield beside
+
+    def _after_pipeline(self, track: int, gradients: list[Piece]) -> Generator[Request, None, None]:
         """Gradient sync, the barrier of the gradient norm, optimizer, parameter gather."""
-        work = self._work.stages[stage]
+        work = self._work.tracks[track]
         self._in_pipeline -= 1
         if self._in_pipeline == 0:
             self._pipeline_s = self._now
-        start, waited = self._now, self._waiting[stage].total
+        start, waited = self._now, self._waiting[track].total
         yield gradients
-        for number in (*work.gradients, *work.before_optimizer):
-            yield self._launch((number,))
-        self._note(stage, start, BlockKind.GRADIENT_SYNC, self._waiting[stage].total - waited)
+        for run in (*work.late_gradients, *work.before_optimizer):
+            yield self._launch(track, (run,))
+        self._note(track, start, BlockKind.GRADIENT_SYNC, self._waiting[track].total - waited)
         self._before_barrier -= 1
         if self._before_barrier == 0:
             self._barrier.done = True
@@ -219,56 +340,101 @@ class _Simulation:
         start = self._now
         if work.optimizer_s > 0:
             yield float(work.optimizer_s)
-        self._note(stage, start, BlockKind.OPTIMIZER, 0.0)
-        start, waited = self._now, self._waiting[stage].total
-        for number in work.after_optimizer:
-            yield self._launch((number,))
-        self._note(stage, start, BlockKind.PARAMETER_GATHER, self._waiting[stage].total - waited)
+        self._note(track, start, BlockKind.OPTIMIZER, 0.0)
+        start, waited = self._now, self._waiting[track].total
+        for run in work.after_optimizer:
+            yield self._launch(track, (run,))
+        self._note(track, start, BlockKind.PARAMETER_GATHER, self._waiting[track].total - waited)
 
-    def _note(
-        self, stage: int, start: float, what: BlockKind, exposed: float, microbatch: int | None = None
-    ) -> None:
-        if self._now > start:
-            self._blocks[stage].append(Block(start, self._now, what, microbatch, exposed))
+    # Blocks
 
-    def _launch(self, numbers: Sequence[int]) -> list[Piece]:
-        """Come to one run of each instance; those of several stages start when all have come."""
+    def _note_run(self, track: int, start: float, together: Sequence[Operation], exposed: float) -> None:
+        """The block of an operation; of joined ones a block each, in proportion to their compute."""
+        first, several = together[0], self._work.schedule.chunks > 1
+        if len(together) > 1:
+            own = self._work.tracks[track].chunks
+            seconds = [own[one.direction, one.chunk].seconds for one in together]
+            whole = sum(seconds)
+            middle = start + (self._now - exposed - start) * (seconds[0] / whole if whole > 0 else 0.0)
+            self._add(track, _block(start, middle, first, 0.0, several))
+            start, first = middle, together[1]
+        self._add(track, _block(start, self._now, first, exposed, several))
+
+    def _note(self, track: int, start: float, what: BlockKind, exposed: float) -> None:
+        self._add(track, Block(start, self._now, what, None, exposed))
+
+    def _add(self, track: int, block: Block) -> None:
+        if block.end_s > block.start_s:
+            self._blocks[track].append(block)
+
+    # Pieces
+
+    def _launch(self, track: int, wanted: Sequence[Run]) -> list[Piece]:
+        """Come to runs of instances; those of several tracks start when all have come."""
         pieces = []
-        for number in numbers:
-            participants = len(self._work.participants[number])
-            if participants == 1:
-                piece = Piece(number, 1)
-            else:
-                piece = self._joint.setdefault(number, Piece(number, participants))
-                if piece.missing == 1:
-                    del self._joint[number]
+        for run in wanted:
+            piece = self._come_to(track, run)
             self._start(piece)
             pieces.append(piece)
         return pieces
 
+    def _come_to(self, track: int, run: Run) -> Piece:
+        """The piece of a run; what several tracks run together is one piece for all of them."""
+        number, share = run
+        participants = len(self._work.participants[number])
+        if participants == 1:
+            return Piece(number, 1, share)
+        coming = self._comings[track, number] = self._comings.get((track, number), 0) + 1
+        piece = self._joint.get((number, coming))
+        if piece is None:
+            piece = self._joint[number, coming] = Piece(number, participants, share)
+        return piece
+
     # The pipeline
 
-    def _arrival(self, stage: int, operation: Operation) -> list[Piece]:
-        """The pieces that an operation of a stage waits for before it starts."""
-        source = stage - 1 if operation.direction is Direction.FORWARD else stage + 1
-        if not 0 <= source < self._stages:
+    def _arrival(self, track: int, operation: Operation) -> list[Piece]:
+        """The pieces that an operation of a track waits for before it starts."""
+        rank = track % self._ranks
+        source = self._work.schedule.source((rank, operation.chunk), operation.direction)
+        if source is None or source[0] == rank:
             return []
-        return self._delivery(source, operation)
+        return self._delivery(track - rank + source[0], source[1], operation)
 
-    def _delivery(self, source: int, operation: Operation) -> list[Piece]:
-        """What `source` sends after `operation`; without a send exchange, only that it has ended."""
-        key = (source, operation)
+    def _delivery(self, track: int, chunk: int, operation: Operation) -> list[Piece]:
+        """What `track` sends after such an operation on `chunk`; without a send, only that it has ended."""
+        forward = operation.direction is Direction.FORWARD
+        key = (track, chunk, forward, operation.microbatch)
         pieces = self._deliveries.get(key)
         if pieces is None:
-            sends = self._work.stages[source].chunks[operation.direction].sends
-            pieces = self._deliveries[key] = [Piece(number, 1) for number in sends] or [Piece(-1, 1)]
+            sends = self._work.tracks[track].sends
+            runs = sends.get((operation.direction, chunk), ())
+            if not runs and not forward:
+                both = (Direction.BACKWARD, Direction.INPUT_GRADIENT)
+                runs = next((sends[way, chunk] for way in both if sends.get((way, chunk))), ())
+            pieces = [Piece(run.instance, 1, run.share) for run in runs] or [Piece(-1, 1)]
+            self._deliveries[key] = pieces
         return pieces
 
-    def _hand_over(self, stage: int, operation: Operation) -> None:
-        """The chunk has ended: what it sends is on its way, and the stage goes on."""
-        for piece in self._delivery(stage, operation):
+    def _hand_over(self, track: int, operation: Operation) -> list[Piece]:
+        """The operation has ended: what it sends is on its way."""
+        rank = track % self._ranks
+        target = self._work.schedule.target((rank, operation.chunk), operation.direction)
+        if target is None or target[0] == rank:
+            return []
+        pieces = self._delivery(track, operation.chunk, operation)
+        for piece in pieces:
             if piece.instance >= 0:
                 self._start(piece)
             else:
                 piece.done = True
                 self._ended(self._now, piece)
+        return [piece for piece in pieces if piece.instance >= 0]
+
+
+def _all(chunks: Sequence[Chunk], part: Callable[[Chunk], tuple[Run, ...]]) -> tuple[Run, ...]:
+    return tuple(run for chunk in chunks for run in part(chunk))
+
+
+def _block(start: float, end: float, operation: Operation, exposed: float, several: bool) -> Block:
+    chunk = operation.chunk if several else None
+    return Block(start, end, _BLOCK[operation.direction], operation.microbatch, exposed, chunk)

@@ -13,17 +13,18 @@ _MOVING = 2
 
 
 class Piece:
-    """One run of an instance: a chunk's part of it, or the whole.
+    """One run of an instance, which moves `share` of its bytes and latency of a step.
 
     `missing` counts the participants that have not come yet; with none missing it is handed over, and
-    `on_wire` when the ones before it in its stream have ended. `waiting` are the stages that wait for its
+    `on_wire` when the ones before it in its stream have ended. `waiting` are the tracks that wait for its
     end.
     """
 
-    __slots__ = ("done", "instance", "missing", "on_wire", "waiting")
+    __slots__ = ("done", "instance", "missing", "on_wire", "share", "waiting")
 
-    def __init__(self, instance: int, participants: int) -> None:
+    def __init__(self, instance: int, participants: int, share: float = 1.0) -> None:
         self.instance = instance
+        self.share = share
         self.missing = participants
         self.on_wire = False
         self.done = False
@@ -64,8 +65,7 @@ class Wires:
     def __init__(
         self,
         shares: Shares,
-        piece_alpha_s: tuple[float, ...],
-        piece_share: tuple[float, ...],
+        alpha_s: tuple[float, ...],
         stream: tuple[int, ...],
         at: Callable[[float, Callable[[float, int, int], None], int, int], None],
         ended: Callable[[float, Piece], None],
@@ -74,7 +74,7 @@ class Wires:
         self.shares = shares
         self.histories = [History() for _ in shares.components]
         self.wire_s = [0.0] * count
-        self._alpha, self._share, self._at, self._ended = piece_alpha_s, piece_share, at, ended
+        self._alpha, self._at, self._ended = alpha_s, at, ended
         self._stream = stream
         streams = max(stream, default=-1) + 1
         self._queue: list[deque[Piece]] = [deque() for _ in range(streams)]
@@ -105,7 +105,7 @@ class Wires:
         self._running[self._stream[number]] = piece
         piece.on_wire = True
         component = self.shares.component_of[number]
-        alpha = self._alpha[number]
+        alpha = self._alpha[number] * piece.share
         if self._alone[number]:
             moves_from = time + alpha
             end = moves_from
@@ -114,7 +114,7 @@ class Wires:
                 history.note(time, 1, 0)
             if self.shares.moves[number]:
                 end = max(
-                    moves_from + self._share[number] / self._alone_speed[number],
+                    moves_from + piece.share / self._alone_speed[number],
                     nextafter(moves_from, 2 * moves_from + 1),
                 )
                 history.note(moves_from, 0, 1)
@@ -138,7 +138,9 @@ class Wires:
         component = self.shares.component_of[number]
         self._latency_mask[component] &= ~self.shares.member_bit[number]
         self._changed.add(component)
-        self._since[number], self._left[number], self._speed[number] = time, self._share[number], 0.0
+        running = self._running[self._stream[number]]
+        share = running.share if running is not None else 0.0
+        self._since[number], self._left[number], self._speed[number] = time, share, 0.0
         self._moving_mask[component] |= self.shares.member_bit[number]
 
     def _end_moving(self, time: float, number: int, version: int) -> None:

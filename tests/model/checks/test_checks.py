@@ -200,7 +200,9 @@ def test_a_slow_gpu_costs_its_stage() -> None:
     finding = only(changed(document, "device", "n1.g1", speed=0.5), "states.slow")
     after = analyse(document).report
     assert before is not None and after is not None
-    assert after.totals.compute_s == pytest.approx(2 * before.totals.compute_s)
+    # One of four GPUs takes twice as long, the others wait for it (conventions 46: that is bubble).
+    assert after.totals.compute_s == pytest.approx(1.25 * before.totals.compute_s)
+    assert after.totals.bubble_s > before.totals.bubble_s + 0.7 * before.totals.compute_s
     assert finding.severity is Severity.WARNING
     assert finding.cost_s == pytest.approx(before.totals.compute_s)
 

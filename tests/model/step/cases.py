@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from model.job.compute import StageCompute
 from model.job.exchange import Exchange, ExchangeDimension, Operation, When, Window
 from model.placement.types import Placement
-from model.step.account import Arithmetic, Step, run_step
+from model.step.account import Arithmetic, Inputs, Step, run_step
+from model.step.schedule import Schedule, pipeline_schedule
+from model.step.seconds import ChunkSeconds, TrackSeconds
+from model.step.tracks import Tracks, one_class
+from model.step.work import Choices
 from model.traffic.types import Fabric, Traffic
 
 
@@ -26,7 +30,12 @@ class Case:
     backward_s: float = 2.0
     dgrad_s: float = 0.0
     wgrad_s: float = 0.0
+    attention_s: float = 0.0
     optimizer_s: float = 0.0
+    schedule: str = "1f1b"
+    chunks: int = 1
+    group: int | None = None
+    choices: Choices = field(default_factory=Choices)
     payload_share: float = 1.0
     exchanges: list[Exchange] = field(default_factory=list)
     instances: list[tuple[int, int]] = field(default_factory=list)
@@ -46,15 +55,18 @@ class Case:
         groups: Sequence[Sequence[int]] | None = None,
         endpoints: Mapping[int, Mapping[int, float]] | None = None,
         time_factor: float = 1.0,
+        **fields: Any,
     ) -> None:
-        """Add an exchange with its loads: {stage: {directed link: bytes per step}}."""
+        """Add an exchange with its loads: {stage: {directed link: bytes per step}}; `fields` are further ones
+        of the exchange.
+        """
         rows = groups if groups is not None else [[stage] for stage in loads]
         self.exchanges.append(
             Exchange(
                 id=f"x{len(self.exchanges)}",
                 dimension=dimension,
                 kind=f"{dimension}.{when}",
-                operation=Operation.ALL_GATHER,
+                operation=fields.pop("operation", Operation.ALL_GATHER),
                 algorithm="ring",
                 groups=np.array(rows, dtype=np.int32),
                 stages=np.array(list(loads), dtype=np.int32),
@@ -64,6 +76,7 @@ class Case:
                 when=when,
                 window=window,
                 time_factor=time_factor,
+                **fields,
             )
         )
         for stage, bytes_on in loads.items():
@@ -138,26 +151,45 @@ class Case:
             shown={},
         )
 
-    def computes(self) -> tuple[StageCompute, ...]:
-        """The same compute on every stage."""
+    def seconds(self) -> tuple[TrackSeconds, ...]:
+        """The same compute on every stage, shared evenly by its chunks; DualPipe has a whole copy in each."""
+        copies = 2 if self.schedule == "dualpipe" and self.stages > 1 else 1
+        chunks = self.pipeline().chunks
+        one = ChunkSeconds(
+            self.forward_s, self.backward_s, self.dgrad_s, self.wgrad_s, self.attention_s
+        ).paced(chunks / copies)
         return tuple(
-            StageCompute(stage, self.forward_s, self.backward_s, self.dgrad_s, self.wgrad_s, self.optimizer_s)
-            for stage in range(self.stages)
+            TrackSeconds(track % self.stages, (one,) * chunks, self.optimizer_s)
+            for track in range(self.tracks().count)
+        )
+
+    def pipeline(self) -> Schedule:
+        """The schedule that runs."""
+        return pipeline_schedule(self.schedule, self.stages, self.microbatches, self.chunks, self.group)
+
+    def tracks(self) -> Tracks:
+        """One replica."""
+        return one_class(self.stages, 1)
+
+    def inputs(self) -> Inputs:
+        """All of it together."""
+        fabric = self.fabric()
+        return Inputs(
+            usable=np.repeat(fabric.usable, 2),
+            capacity=np.repeat(fabric.capacity, 2),
+            placement=self.placement(),
+            exchanges=tuple(self.exchanges),
+            traffic=self.traffic(),
+            tracks=self.tracks(),
+            seconds=self.seconds(),
+            schedule=self.pipeline(),
+            choices=self.choices,
+            arithmetic=Arithmetic(1.0, 1.0, 1.0, 1.0, self.stages),
         )
 
     def run(self) -> Step:
         """Simulate it."""
-        return run_step(
-            self.fabric(),
-            self.placement(),
-            self.exchanges,
-            self.traffic(),
-            self.computes(),
-            schedule="1f1b",
-            microbatches=self.microbatches,
-            replicas=1,
-            arithmetic=Arithmetic(1.0, 1.0, 1.0, 1.0, self.stages),
-        )
+        return run_step(self.inputs())
 
 
 def sends(case: Case, seconds: float) -> None:

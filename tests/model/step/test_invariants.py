@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.job.exchange import EXCHANGE_DIMENSIONS, When, Window
+from model.step.work import Choices
 from tests.model.step.cases import Case, moved
 
 LINKS = 4
@@ -15,8 +16,15 @@ _amounts = st.dictionaries(
     st.integers(0, 2 * LINKS - 1), st.floats(1e-3, 50.0, allow_nan=False), min_size=0, max_size=4
 )
 _windows = {
-    When.FORWARD: [Window.NONE, Window.LAYER],
-    When.BACKWARD: [Window.NONE, Window.DGRAD, Window.WGRAD, Window.LAYER],
+    When.FORWARD: [Window.NONE, Window.LAYER, Window.ATTENTION, Window.MATRIX],
+    When.BACKWARD: [
+        Window.NONE,
+        Window.DGRAD,
+        Window.WGRAD,
+        Window.LAYER,
+        Window.ATTENTION,
+        Window.MATRIX,
+    ],
     When.PARAMETERS: [Window.NONE, Window.FIRST_FORWARD],
     When.GRADIENTS: [Window.NONE, Window.LAST_BACKWARD],
     When.BEFORE_OPTIMIZER: [Window.NONE],
@@ -28,9 +36,16 @@ _windows = {
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     stages = draw(st.integers(1, 4))
+    schedule = draw(st.sampled_from(["1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "dualpipe"]))
+    if schedule == "dualpipe" and stages % 2:
+        stages += 1
+    rounds = draw(st.integers(1, 3))
     case = Case(
         stages=stages,
-        microbatches=draw(st.integers(1, 6)),
+        schedule=schedule,
+        chunks=2 if schedule == "interleaved" and stages > 1 else 1,
+        microbatches=rounds * stages if schedule == "interleaved" else draw(st.integers(1, 6)),
+        choices=Choices(*draw(st.tuples(*[st.booleans()] * 2, st.sampled_from([0.0, 0.2])))),
         rates=draw(st.lists(st.floats(0.5, 20.0), min_size=LINKS, max_size=LINKS)),
         dgrad_s=draw(st.sampled_from([0.0, 0.7])),
         wgrad_s=draw(st.sampled_from([0.0, 0.9])),
@@ -45,6 +60,7 @@ def cases(draw: st.DrawFn) -> Case:
         }.get(when, range(stages))
         if not at:
             continue
+        step = {When.AFTER_FORWARD: 1, When.AFTER_BACKWARD: -1}.get(when)
         case.exchange(
             when,
             window=draw(st.sampled_from(_windows[when])),
@@ -53,6 +69,8 @@ def cases(draw: st.DrawFn) -> Case:
             count=draw(st.integers(1, 5)),
             time_factor=draw(st.sampled_from([1.0, 1.5])),
             loads={stage: draw(_amounts) for stage in at},
+            groups=[[stage, stage + step] for stage in at] if step else None,
+            buckets=draw(st.sampled_from([1, 1, 3])),
         )
     return case
 

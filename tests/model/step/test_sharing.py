@@ -97,19 +97,29 @@ def test_expert_imbalance_stretches_time_but_not_bytes() -> None:
 def test_gradient_sync_of_a_later_stage_hides_in_the_cool_down() -> None:
     # traffic_model §7: exposed_r = max(0, T_r − r·tb). Stage 1 has tb = 2 s; its sync takes 3 s, so 1 s
     # shows.
-    # Stage 0 syncs 3 s from the start of its last backward (2 s): 1 s shows as well.
     case = Case(stages=2, microbatches=4, rates=[1.0, 1.0])
     case.exchange(
         When.GRADIENTS,
         window=Window.LAST_BACKWARD,
         dimension="dp",
-        loads={0: {0: 3.0}, 1: {2: 3.0}},
-        groups=[[0], [1]],
+        loads={1: {2: 3.0}},
+        groups=[[1]],
     )
     step = case.run()
     assert step.totals.time_s == pytest.approx(15 + 1)
-    assert step.totals.exposed_s["dp"] == pytest.approx(1.0)
-    assert step.cost_s[[0, 2]] == pytest.approx([1.0, 1.0])
+    assert step.totals.exposed_s["dp"] == pytest.approx(0.5)  # of one GPU in two
+    assert step.cost_s[2] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("buckets", "shown"), [(1, 3.0), (3, 5 / 3), (300, 1 + 2 / 300)])
+def test_buckets_follow_the_last_backward(buckets: int, shown: float) -> None:
+    # 3 s of sync, last backward 2 s. One bucket starts when it ends. Bucket k of n is ready after 2k/n s and
+    # takes 3/n s: the last of three ends at 2/3 + 3 s; of 300 at 2/300 + 3 s.
+    case = Case(microbatches=2, rates=[1.0])
+    case.exchange(
+        When.GRADIENTS, window=Window.LAST_BACKWARD, dimension="dp", loads={0: {0: 3.0}}, buckets=buckets
+    )
+    assert case.run().totals.time_s == pytest.approx(6 + shown, rel=1e-9)
 
 
 def test_without_overlap_all_of_the_gradient_sync_shows() -> None:
@@ -122,9 +132,9 @@ def test_without_overlap_all_of_the_gradient_sync_shows() -> None:
 
 @pytest.mark.parametrize(("window", "expected"), [(Window.FIRST_FORWARD, 12.5), (Window.NONE, 13.5)])
 def test_parameter_gather_hides_under_the_first_forward(window: Window, expected: float) -> None:
-    # p = 1, m = 4: 12 s of compute. Hidden, 1.5 s of gather under 1 s of forward show 0.5 s.
+    # p = 1, m = 4: 12 s of compute. Of 3 buckets of 0.5 s the first shows, two take the 1 s of forward.
     case = Case(microbatches=4, rates=[1.0])
-    case.exchange(When.PARAMETERS, window=window, dimension="dp", loads={0: {0: 1.5}})
+    case.exchange(When.PARAMETERS, window=window, dimension="dp", loads={0: {0: 1.5}}, buckets=3)
     assert case.run().totals.time_s == pytest.approx(expected)
 
 
