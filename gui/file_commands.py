@@ -222,6 +222,9 @@ class FileCommands(QObject):
             self.complain("The template cannot be placed", str(error))
             return False
         self.opened.emit()
+        change = document.document.last_change
+        if not change.whole:  # it may stand out of sight, beside what was there
+            self._context.go_to((*sorted(change.containers), *sorted(change.devices)))
         return True
 
     # --- helpers -------------------------------------------------------------------------------------------

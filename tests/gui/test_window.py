@@ -429,6 +429,19 @@ def test_frame_is_painted_before_the_rest_is_loaded(context: AppContext, qtbot: 
     assert made.start.mapTo(made, QPoint(0, 0)).y() >= 30
 
 
+def test_template_beside_a_drawing_comes_into_view(window: MainWindow) -> None:
+    cluster(window)
+    before = {device.id for device in window.context.document.document.topology.devices()}
+    window.files.place_template("hgx-h100")
+    topology = window.context.document.document.topology
+    new = {device.id for device in topology.devices()} - before
+    assert new <= window.context.selection and not before & window.context.selection
+    assert window.workspace is not None
+    left, _, right, _ = window.workspace.canvas.camera.visible()
+    layout = window.context.document.document.layout
+    assert left < min(layout[ident][0] for ident in new) and right > max(layout[ident][0] for ident in new)
+
+
 def test_f1_over_a_figure_explains_it(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster(window)
     assert window.workspace is not None
