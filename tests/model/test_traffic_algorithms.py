@@ -52,6 +52,20 @@ def test_t18_tree_all_reduce_of_one_gib(nodes: int, edges: int) -> None:
     assert out["n0.nic0"] == pytest.approx(edges * GIB / 16, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("members", "factor", "to_ring"), [(2, 1.5, 1.5), (8, 1.125, 0.643), (72, 73 / 72, 0.514)]
+)
+def test_t19_egress_of_nvls(members: int, factor: float, to_ring: float) -> None:
+    """T19: each GPU sends (1 + 1/n) · S, less than a ring from four members on, more with two."""
+    s = Sketch()
+    s.host("a", members, (1,) * 18)
+    topology = s.topology()
+    items = [exchange(ALL_REDUCE, [list(range(members))], 7200, algorithm=name) for name in ("nvls", "ring")]
+    sent = load(compile_fabric(topology), placement_of(topology), items).sent_bytes_per_gpu
+    assert sent[0] == pytest.approx(factor * 7200, rel=1e-12)
+    assert sent[0] / sent[1] == pytest.approx(to_ring, abs=5e-4)
+
+
 def test_double_tree_is_that_of_nccl() -> None:
     """The trees drawn in NCCL's trees.cc for 12 and 13 ranks: {child: parent}."""
     child, parent, _ = double_tree(12)

@@ -398,6 +398,29 @@ def shared_nics() -> Topology:
     return s.topology()
 
 
+def two_planes() -> Topology:
+    """Two NICs a GPU, on a fast and a slow plane that meet at the top; host c has lost a NIC."""
+    s = Sketch()
+    for plane, rate in (("x", PORT_400G), ("y", PORT_200G)):
+        s.add(DeviceKind.LEAF, *(f"leaf-{plane}{rail}" for rail in range(2)))
+        s.add(DeviceKind.SPINE, f"spine-{plane}0", f"spine-{plane}1")
+        for rail in range(2):
+            for spine in range(2):
+                s.net(f"leaf-{plane}{rail}", f"spine-{plane}{spine}", rate, count=1 + spine)
+    s.add(DeviceKind.CORE, "core")
+    for spine in ("spine-x0", "spine-x1", "spine-y0", "spine-y1"):
+        s.net(spine, "core", count=3)
+    for host in ("a", "b", "c"):
+        s.host(host, 2, (9, 9), nics=0)
+        for g in range(2):
+            for plane, rate in (("x", PORT_400G), ("y", PORT_200G)):
+                down = State.DOWN if (host, g, plane) == ("c", 1, "y") else State.UP
+                s.add(DeviceKind.NIC, f"{host}.nic{g}{plane}", rail=g, state=down, parent=host)
+                s.pcie(f"{host}.gpu{g}", f"{host}.nic{g}{plane}")
+                s.net(f"{host}.nic{g}{plane}", f"leaf-{plane}{g}", rate)
+    return s.topology()
+
+
 DRAWINGS: dict[str, Callable[[], Topology]] = {
     make.__name__: make
     for make in (
@@ -417,6 +440,7 @@ DRAWINGS: dict[str, Callable[[], Topology]] = {
         switch_trunks,
         storage_network,
         shared_nics,
+        two_planes,
     )
 }
 
@@ -500,6 +524,7 @@ def algorithms_on(topology: Topology) -> list[Exchange]:
         "halves": [every[:half], every[gpus - half :]],
         "strided": [[i, i + half] for i in range(half)],
         "fours": [every[:4]],
+        "pairs": [every[2 * i : 2 * i + 2] for i in range(half)],
     }
     found = []
     for name, rows in groups.items():
