@@ -108,6 +108,7 @@ class DevicePainter:
         places: IntArray,
     ) -> None:
         ticks: dict[str, list[QRectF]] = defaultdict(list)
+        widest = "0" * len(str(int(look.rank.max(initial=0))))  # all ranks of a drawing in one size
         radius = min(4.0, 4.0 * zoom + 1)
         for box, place in zip(boxes.tolist(), places.tolist(), strict=True):
             group = int(look.group[place])
@@ -116,7 +117,7 @@ class DevicePainter:
             painter.drawRoundedRect(rect, radius, radius)
             self._pattern(painter, group, rect, radius)
             ink = self.theme.color("text-3") if group < 0 else self.theme.group_text(group)
-            self._rank(painter, look, place, rect, ink)
+            self._rank(painter, look, place, rect, ink, widest)
             if group >= 0 and rect.height() >= 33:
                 self._ticks(ticks, look, place, rect, ink)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -136,14 +137,16 @@ class DevicePainter:
         painter.setBrush(brush)
         painter.drawRoundedRect(rect, radius, radius)
 
-    def _rank(self, painter: QPainter, look: GpuLook, place: int, rect: QRectF, ink: QColor) -> None:
+    def _rank(
+        self, painter: QPainter, look: GpuLook, place: int, rect: QRectF, ink: QColor, widest: str
+    ) -> None:
         rank = int(look.rank[place])
         if rank < 0:
             return
         tall = rect.height() >= 30
         most = 12 * max(1.0, rect.width() / 36)
         px = _rounded(min(most, max(7.0, rect.height() * (0.24 if tall else 0.5))))
-        size = self.lettering.fitting(str(rank), px, 700, rect.width() - 3, _LEAST_RANK)
+        size = self.lettering.fitting(widest, px, 700, rect.width() - 3, _LEAST_RANK)
         middle = rect.top() + rect.height() * (0.22 if tall else 0.5)
         if size is not None:
             self.lettering.centred(painter, str(rank), size, 700, ink, rect.center().x(), middle)

@@ -158,6 +158,9 @@ class Foreground:
         wanted = wanted * min(1.0, DOT_LIMIT / (total + wanted.size))
         count = np.where(wanted > 0, np.maximum(np.rint(wanted), 1), 0).astype(np.int64)
         places = _dot_places(flat, length, count, wall_s)[:DOT_LIMIT]
+        for badge in painter.badges:
+            low, high = (badge.left(), badge.top()), (badge.right(), badge.bottom())
+            places = places[((places < low) | (places > high)).any(axis=1)]
         pen = QPen(self.theme.color("text"), 3.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap)
         out.setPen(pen)
         out.drawPoints([QPointF(x, y) for x, y in places.tolist()])

@@ -9,7 +9,7 @@ import numpy as np
 
 from gui.canvas.curves import nearest, touching
 from gui.canvas.levels import Level
-from gui.canvas.scene_index import GPU, IntArray
+from gui.canvas.scene_index import IntArray
 from gui.canvas.scene_painter import ScenePainter
 from model.topology.footprint import CONTAINER_TITLE
 from model.topology.types import ContainerKind
@@ -127,5 +127,4 @@ def swept_gpus(painter: ScenePainter, x0: float, y0: float, x1: float, y1: float
     met = (enter <= leave) & (leave >= 0) & (enter <= 1)
     hit_rows = np.flatnonzero(met)
     order = np.argsort(enter[hit_rows], kind="stable")
-    found = rows[hit_rows[order]].astype(np.int32)
-    return found[index.kind[found] == GPU]
+    return rows[hit_rows[order]].astype(np.int32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
@@ -12,9 +14,13 @@ from gui.canvas.loads import FABRIC_FACTOR, STEP_COUNT, STEP_LABELS, STRIPE, TRA
 from gui.theme import Theme
 
 HEIGHT = 92.0
+FLAT_HEIGHT = 54.0
+"""Where the view is low, the legend is one line: ramp, oversubscription, direction."""
 _RAMP_WIDTH = 292.0
+_OVER_WIDTH = 168.0
 _CAPACITY_WIDTH = 190.0
 _TILE_WIDTH = 140.0
+_HALF_WIDTH = 176.0
 _CAPACITIES = (
     ("400G", 50e9, FABRIC_FACTOR),
     ("800G", 100e9, FABRIC_FACTOR),
@@ -24,13 +30,13 @@ _CAPACITIES = (
 _SAMPLE_STEPS = (3, 4, 2)  # capacity samples, and both halves of "near half = sending"
 
 
-def legend_size(room: float) -> QSizeF:
-    """How large the legend is where `room` pixels are free: the ramp, and capacity and tile as they fit."""
+def legend_size(room: float, *, flat: bool = False) -> QSizeF:
+    """How large the legend is where `room` pixels are free: the ramp, and the other sections as they fit."""
     width = _RAMP_WIDTH
-    for more in (_CAPACITY_WIDTH, _TILE_WIDTH):
+    for more in (_OVER_WIDTH, _HALF_WIDTH) if flat else (_CAPACITY_WIDTH, _TILE_WIDTH):
         if width + more <= room:
             width += more
-    return QSizeF(width, HEIGHT)
+    return QSizeF(width, FLAT_HEIGHT if flat else HEIGHT)
 
 
 def paint_legend(painter: QPainter, theme: Theme, box: QRectF, look: GpuLook | None) -> None:
@@ -40,24 +46,31 @@ def paint_legend(painter: QPainter, theme: Theme, box: QRectF, look: GpuLook | N
     painter.setPen(QPen(theme.color("line"), 1))
     painter.setBrush(theme.color("panel"))
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
-    _ramp(painter, theme, box.left() + 14, box.top())
+    flat = box.height() < HEIGHT
+    _ramp(painter, theme, box.left() + 14, box.top(), flat)
+    sections: tuple[tuple[float, Callable[[float], None]], ...] = (
+        (_CAPACITY_WIDTH, lambda left: _capacity(painter, theme, left, box.top())),
+        (_TILE_WIDTH, lambda left: _tile(painter, theme, left, box.top(), look)),
+    )
+    if flat:
+        sections = (
+            (_OVER_WIDTH, lambda left: _oversubscribed(painter, theme, left, box.center().y(), flat)),
+            (_HALF_WIDTH, lambda left: _near_half(painter, theme, left, box.center().y())),
+        )
     left = box.left() + _RAMP_WIDTH
-    for width, section in ((_CAPACITY_WIDTH, _capacity), (_TILE_WIDTH, None)):
+    for width, section in sections:
         if left + width > box.right() + 1:
             break
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(QPointF(left - 10, box.top() + 12), QPointF(left - 10, box.bottom() - 12))
-        if section is not None:
-            section(painter, theme, left, box.top())
-        else:
-            _tile(painter, theme, left, box.top(), look)
+        section(left)
         left += width
     painter.restore()
 
 
-def _ramp(painter: QPainter, theme: Theme, left: float, top: float) -> None:
+def _ramp(painter: QPainter, theme: Theme, left: float, top: float, flat: bool) -> None:
     lettering = Lettering(theme)
-    text, faint = theme.color("text"), theme.color("text-2")
+    faint = theme.color("text-2")
     lettering.left(painter, "Utilisation of a direction, %", 11, 600, faint, left, top + 16)
     width = 34.0
     for step in range(STEP_COUNT):
@@ -69,9 +82,19 @@ def _ramp(painter: QPainter, theme: Theme, left: float, top: float) -> None:
             lettering.right(painter, mark, 10, 400, faint, x, top + 45)
         else:
             lettering.centred(painter, mark, 10, 400, faint, x, top + 45)
-    oversubscribed_sample(painter, theme, QPointF(left + 4, top + 70), 40)
-    lettering.left(painter, "Oversubscribed: offered above capacity", 10, 600, text, left + 56, top + 64)
-    lettering.left(painter, "number = offered ÷ capacity", 10, 400, faint, left + 56, top + 78)
+    if not flat:
+        _oversubscribed(painter, theme, left, top + 70, flat)
+
+
+def _oversubscribed(painter: QPainter, theme: Theme, left: float, middle: float, flat: bool) -> None:
+    """The pattern and what it means; on two short lines where the legend is flat."""
+    lettering = Lettering(theme)
+    oversubscribed_sample(painter, theme, QPointF(left + 4, middle), 40)
+    lines = ("Oversubscribed:", "offered ÷ capacity")
+    if not flat:
+        lines = ("Oversubscribed: offered above capacity", "number = offered ÷ capacity")
+    lettering.left(painter, lines[0], 10, 600, theme.color("text"), left + 56, middle - 6)
+    lettering.left(painter, lines[1], 10, 400, theme.color("text-2"), left + 56, middle + 8)
 
 
 def oversubscribed_sample(painter: QPainter, theme: Theme, at: QPointF, length: float) -> None:
@@ -103,11 +126,15 @@ def _capacity(painter: QPainter, theme: Theme, left: float, top: float) -> None:
         )
         painter.drawLine(QPointF(x, y), QPointF(x + 20, y))
         lettering.left(painter, name, 10, 400, faint, x + 26, y)
-    y = top + 75
+    _near_half(painter, theme, left, top + 75)
+
+
+def _near_half(painter: QPainter, theme: Theme, left: float, middle: float) -> None:
+    """A link whose two directions carry different loads."""
     for number, step in enumerate(_SAMPLE_STEPS[1:]):
         painter.setPen(QPen(theme.ramp(step), 2.4, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
-        painter.drawLine(QPointF(left + 28 * number, y), QPointF(left + 28 * (number + 1), y))
-    lettering.left(painter, "near half = sending", 10, 400, faint, left + 64, y)
+        painter.drawLine(QPointF(left + 28 * number, middle), QPointF(left + 28 * (number + 1), middle))
+    Lettering(theme).left(painter, "near half = sending", 10, 400, theme.color("text-2"), left + 64, middle)
 
 
 def _tile(painter: QPainter, theme: Theme, left: float, top: float, look: GpuLook | None) -> None:

@@ -39,6 +39,7 @@ class MarkPainter:
     def __init__(self, theme: Theme) -> None:
         self.theme = theme
         self.lettering = Lettering(theme)
+        self.badges: list[QRectF] = []
 
     def paint(
         self,
@@ -154,7 +155,8 @@ class MarkPainter:
         view: QRectF,
         occupied: Occupancy,
     ) -> None:
-        """The ratio beside oversubscribed directions, the worst first."""
+        """The ratio beside oversubscribed directions, the worst first; `badges` are where they are."""
+        self.badges = []
         found = np.argwhere(worst.over[shown])
         if not len(found):
             return
@@ -173,6 +175,7 @@ class MarkPainter:
             if at is None:
                 continue
             spoken.append((x, y))
+            self.badges.append(self.lettering.pill_box(text, at, px, 700, px + 8))
             self.lettering.pill(
                 painter,
                 text,

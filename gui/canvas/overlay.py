@@ -24,6 +24,7 @@ INSET = 12
 ROW = 28
 _GAP = 12
 _LEGEND_LEAST_HEIGHT = 380
+_FLAT_BELOW = 560
 _MODES: tuple[tuple[LinkMode, str], ...] = (("now", "Now"), ("peak", "Peak"), ("mean", "Mean"))
 _LAYER_NAMES = {"scale-up": "Scale-up", "pcie": "PCIe", "fabric": "Fabric", "storage": "Storage"}
 
@@ -91,7 +92,7 @@ class Overlay:
             group.show()
             x += size.width() + _GAP + 6
         self._top = y + ROW
-        size = legend_size(width - 2 * INSET).toSize()
+        size = legend_size(width - 2 * INSET, flat=height < _FLAT_BELOW).toSize()
         self.legend.resize(size)
         self.legend.move(INSET, height - INSET - size.height())
         self.legend.setVisible(height >= _LEGEND_LEAST_HEIGHT and not self._view.scene_data.index.empty)

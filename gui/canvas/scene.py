@@ -12,7 +12,7 @@ from gui.canvas.container_painter import short_name
 from gui.canvas.curves import Curves, route
 from gui.canvas.gpu_look import GpuLook, gpu_look
 from gui.canvas.levels import Level
-from gui.canvas.scene_index import DEVICE_KINDS, KIND_CODE, FloatArray, IntArray, SceneIndex
+from gui.canvas.scene_index import KIND_CODE, FloatArray, IntArray, SceneIndex
 from gui.canvas.strands import LAYERS, OPEN_TRAY_ZOOM, StrandLoads, Strands, build_strands, load_strands
 from model.document.document import Change, Document
 from model.placement.types import Dimension
@@ -262,8 +262,3 @@ class Scene:
 def short_model(model: str) -> str:
     """A catalogue id as a short name: "h100-sxm" → "H100 SXM"."""
     return model.replace("-", " ").upper()
-
-
-def kind_of(index: SceneIndex, row: int) -> DeviceKind:
-    """The kind of a device row."""
-    return DEVICE_KINDS[index.kind[row]]

@@ -163,6 +163,11 @@ class ScenePainter:
             self._chosen_key = key
         return self._chosen_rows
 
+    @property
+    def badges(self) -> list[QRectF]:
+        """Where the badges of the last picture are, in pixels."""
+        return self._marks.badges
+
     def visible_devices(self) -> IntArray:
         """Rows of the devices that can be seen."""
         index = self.scene.index

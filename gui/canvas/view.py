@@ -33,7 +33,7 @@ from gui.canvas.tools.base import Pointer, Tool
 from gui.canvas.tools.connect import ConnectTool
 from gui.canvas.tools.paint import PaintTool
 from gui.canvas.tools.pan import PanTool
-from gui.canvas.tools.place import PlaceTool, Placing
+from gui.canvas.tools.place import PlaceTool, Placing, paint_ghost
 from gui.canvas.tools.select import SelectTool
 from gui.context import AppContext
 from gui.edit_commands import EditCommands
@@ -74,7 +74,6 @@ class CanvasView(NavigableView):
         self.hovered: Hit | None = None
         self._fit_when_shown = True
         self._panned_from: QPointF | None = None
-        self._space = False
         self.drop_ghost: tuple[Placing, QPointF] | None = None
         self._tools = {name: tool(self) for name, tool in _TOOLS.items()}
         self.keys = CanvasKeys(self)
@@ -299,8 +298,6 @@ class CanvasView(NavigableView):
         elif not self.moving:
             self._paint_hand(painter)
         if self.drop_ghost is not None:
-            from gui.canvas.tools.place import paint_ghost
-
             paint_ghost(self, painter, *self.drop_ghost)
         self.tool.paint(painter)
 
