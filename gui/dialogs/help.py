@@ -64,6 +64,9 @@ class KeysDialog(QDialog):
         ]
         row = 0
         for title, lines in (("Mouse", MOUSE), ("On the drawing", CANVAS_KEYS), ("Commands", actions)):
+            if row:
+                grid.setRowMinimumHeight(row, 10)
+                row += 1
             grid.addWidget(label(title, 14, 600), row, 0, 1, 2)
             row += 1
             for keys, words in lines:

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QScrollArea, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gui.recent import forget, recent_files
 from gui.widgets.elided import ElidedLabel
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
     from topology_templates.registry import Template
 
 LEFT_WIDTH = 360
+ROW_HEIGHT = 40
 CARD_PICTURE = 110
 MOST_COLUMNS = 4
 
@@ -46,7 +56,8 @@ class RecentRow(QToolButton):
         self.setAccessibleName(f"Open {path.name}")
         self.setToolTip(str(path))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumHeight(40)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(ROW_HEIGHT)
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 4, 8, 4)
         words = QVBoxLayout()

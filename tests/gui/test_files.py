@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox, QWidget
 
 from gui.context import AppContext
 from gui.file_commands import FileCommands
@@ -253,6 +253,9 @@ def test_start_page_lists_recent_files(context: AppContext, qtbot: Any, tmp_path
     page.recent_requested.connect(seen.append)
     row = page._recent.itemAt(0).widget()
     assert row.accessibleName() == "Open pod.json"
+    name, folder, changed = (child for child in row.findChildren(QLabel))
+    assert name.text() == "pod" and folder.text() == str(tmp_path) and changed.text().startswith("today")
+    assert name.width() >= name.sizeHint().width() and changed.geometry().right() <= row.width()
     row.click()
     assert seen == [path]
     page.clear_button.click()
