@@ -41,7 +41,7 @@ def _planes(parameters: DeepSeek) -> list[FabricPlan]:
                 switch=HGX_H800.switch,
                 nic=nic_of(platform),
                 first_rail=plane,
-                role=f"plane{plane}-",
+                role=f"p{plane}-",
             )
         )
         for plane in range(platform.backend_nics)

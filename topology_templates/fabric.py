@@ -30,10 +30,11 @@ class FabricPlan:
     """How many switches and cables, and what is joined to what; all numbers from 0.
 
     `hosts` have `nics_per_rail` NICs of the model `nic` on each of `rails` rails. Ports of the switches are
-    used in `split` parts each, `radix` of them (0: all), `reserve` on each spine stay free. A NIC has
-    `cables` to its leaf. With `block`, that many hosts (a scalable unit) start with leaves of their own, and
-    no block lies in two pods. Without uplinks there are leaves only. `parent` is the container around all of
-    it, `prefix` and `role` name its parts. Raises InputError from `check_plan` only.
+    used in `split` parts each, `radix` of them (0: all), `reserve` on each spine stay free; in two tiers
+    there are at least `least_spines`. A NIC has `cables` to its leaf. With `block`, that many hosts (a
+    scalable unit) start with leaves of their own, and no block lies in two pods. Without uplinks there are
+    leaves only. `parent` is the container around all of it, `prefix` and `role` name its parts. Raises
+    InputError from `check_plan` only.
     """
 
     hosts: int
@@ -50,6 +51,7 @@ class FabricPlan:
     block: int = 0
     radix: int = 0
     reserve: int = 0
+    least_spines: int = 1
     first_rail: int = 0
     prefix: str = ""
     role: str = ""
@@ -142,6 +144,7 @@ class FabricPlan:
         if self.tiers == 1:
             return 0
         least = math.ceil(self.leaves * self.uplinks / (self.ports - self.reserve))
+        least = max(least, min(self.least_spines, self.uplinks))
         return next(spines for spines in divisors(self.uplinks) if spines >= least)
 
     @property

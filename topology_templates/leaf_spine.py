@@ -50,6 +50,7 @@ def _plan(parameters: LeafSpine) -> FabricPlan:
         storage=on_compute(parameters),
         switch=HGX_H100.switch,
         nic=nic_of(platform),
+        least_spines=2,
     )
     left = plan.ports - down
     if up > left:

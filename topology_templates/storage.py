@@ -45,7 +45,7 @@ def storage_plan(
         nic=NIC,
         cables=catalog().nics[NIC].ports,
         prefix=prefix,
-        role="storage-",
+        role="st-",
         parent=parent,
     )
 

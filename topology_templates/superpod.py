@@ -126,7 +126,7 @@ def _b300(parameters: B300Units) -> tuple[PlatformSpec, Sequence[FabricPlan]]:
     for plane in range(2):
         # Storage hangs on the first plane only.
         plan = _plan(platform, 64 * units, "sn5600", 64, 0 if plane else storage)
-        planes.append(check_plan(replace(plan, split=2, role=f"plane{plane}-")))
+        planes.append(check_plan(replace(plan, split=2, role=f"p{plane}-")))
     return platform, planes
 
 

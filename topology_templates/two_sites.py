@@ -82,7 +82,7 @@ def build(parameters: TwoSites) -> TemplateContent:
         made = add_fabric(sketch, plan, nics)
         gateways.append(
             [
-                sketch.device(f"{site}-gateway{number}", DeviceKind.SITE_GATEWAY, GATEWAY, plan.parent)
+                sketch.device(f"{site}-gw{number}", DeviceKind.SITE_GATEWAY, GATEWAY, plan.parent)
                 for number in range(parameters.gateways)
             ]
         )

@@ -401,9 +401,9 @@ def _under_tiers(drawing: _Drawing, tiers: Sequence[Sequence[Device]], middle: _
         if not devices:
             continue
         ids = [device.id for device in devices]
-        if rows and kind is DeviceKind.LEAF:
-            ids = _over_their_hosts(drawing, ids, middle)
         most = max(8, int(width // _PITCH[kind]), math.ceil(math.sqrt(2 * len(ids))))
+        if rows and kind is DeviceKind.LEAF and len(ids) <= most:
+            ids = _over_their_hosts(drawing, ids, middle)
         rows.insert(0, _row(ids, kind, most, width))
         width = max(width, rows[0].width)
     if not rows:

@@ -80,6 +80,18 @@ def hulls(topology: Topology, positions: Positions) -> dict[str, Box]:
         ("hgx-h100", {"nodes": 21, "fabric": "tor"}),
         ("gb200-nvl72", {"racks": 1}),
         ("gb200-nvl72", {"racks": 5, "host": "plain"}),
+        ("gb200-nvl36x2", {"pairs": 2}),
+        ("vr-nvl72", {"racks": 1}),
+        ("mi300x", {"nodes": 9}),
+        ("pcie-workstation", {"machines": 5, "gpus": 8}),
+        ("leaf-spine", {"nodes": 20, "storage": 4, "storage_fabric": "own"}),
+        ("fat-tree", {"tiers": "three"}),
+        ("two-sites", {"nodes": 6, "storage": 2}),
+        ("llama3-24k", {"pods": 3, "racks_per_pod": 6}),
+        ("alibaba-hpn", {"segments": 3, "nodes_per_segment": 9, "cores": True}),
+        ("deepseek-v3", {"nodes": 70, "host": "plain"}),
+        ("superpod-b300", {"units": 5, "network": "ethernet", "host": "plain"}),
+        ("superpod-gb200", {"units": 4, "host": "plain"}),
     ],
 )
 def test_nothing_overlaps_in_templates(name: str, values: dict[str, object]) -> None:
@@ -129,6 +141,24 @@ def test_nvl72_has_two_rows_of_nine_trays_with_the_switches_between() -> None:
     assert [x[f"rack01.tray{tray:02d}.gpu0"] for tray in range(1, 10)] == sorted(
         x[f"rack01.tray{tray:02d}.gpu0"] for tray in range(1, 10)
     )
+
+
+def test_planes_stand_in_rows_of_their_own() -> None:
+    """The 16 leaves of a segment: 8 rails of the first plane from left to right, below them the second."""
+    place = build("alibaba-hpn", {"segments": 1}).positions
+    assert [place[f"leaf{n}"][0] for n in range(8)] == [place[f"leaf{n}"][0] for n in range(8, 16)]
+    assert len({place[f"leaf{leaf}"][1] for leaf in range(8)}) == 1
+    assert place["leaf0"][1] < place["leaf8"][1] == place["leaf15"][1]
+    assert [place[f"leaf{leaf}"][0] for leaf in range(8)] == sorted(place[f"leaf{n}"][0] for n in range(8))
+
+
+def test_a_leaf_stands_on_top_of_its_rack() -> None:
+    place = build("llama3-24k", {}).positions
+    for rack in range(8):
+        nics = [place[f"node{node:02d}.nic{nic}"] for node in (2 * rack, 2 * rack + 1) for nic in range(8)]
+        x, y = place[f"leaf{rack}"]
+        assert min(at for at, _ in nics) < x < max(at for at, _ in nics)
+        assert y < min(at for _, at in nics)
 
 
 def test_a_drawing_without_containers_keeps_what_is_wired_together_together() -> None:
