@@ -26,16 +26,7 @@ def _only(*values: object) -> Callable[[object], bool]:
     return lambda value: value in values
 
 
-TABLE: tuple[NotBuilt, ...] = (
-    NotBuilt("parallel.vpp", _only(1), "several model chunks a stage"),
-    NotBuilt("parallel.microbatch_group", _only(None), "the group size of interleaved schedules"),
-    NotBuilt("schedule", _only("1f1b", "interleaved"), "another pipeline schedule"),
-    NotBuilt("overlap.pipeline", _only(False), "pipeline sends beside compute"),
-    NotBuilt("overlap.tensor", _only(False), "TP collectives beside their own matrix multiplications"),
-    NotBuilt("overlap.experts", _only(False), "expert all-to-all beside compute"),
-    NotBuilt("overlap.bucket_bytes", _only(None), "gradient buckets of a given size"),
-    NotBuilt("overlap.sm_share", _only(0.0), "compute slowed by communication kernels"),
-)
+TABLE: tuple[NotBuilt, ...] = ()
 
 _BY_PATH = {row.path: row for row in TABLE}
 

@@ -57,6 +57,7 @@ def test_context_parallelism_names_what_it_divides() -> None:
     assert mark == "ok" and text.startswith("2 × CP must divide") and text.endswith("legal")
 
 
+@pytest.mark.usefixtures("unfinished")
 def test_what_is_not_built_is_a_warning_with_its_reason() -> None:
     view = job_view(mixtral_job("schedule=zb-h1"), 32, {})
     assert view.verdict.mark == "warning" and "another pipeline schedule" in view.verdict.text

@@ -63,6 +63,7 @@ def test_a_batch_that_cannot_be_cut() -> None:
     assert titles == ["Batch 10 cannot be cut by DP 4"]
 
 
+@pytest.mark.usefixtures("unfinished")
 def test_a_value_that_is_not_built_is_an_error_and_never_ignored() -> None:
     finding = only(cluster(spec=job("parallel.pp=2", "schedule=zb-h1")), "job.not-built")
     assert finding.severity is Severity.ERROR
