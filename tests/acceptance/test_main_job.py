@@ -172,7 +172,7 @@ def test_a_broken_argument_is_one_line_and_exit_code_2() -> None:
         ["run", "--template", "hgx-h100", "--set", "nodes=0"],
         ["run", "--template", "no-such-template"],
         ["run", "--template", "hgx-h100", "--job-set", "parallel.tp=3"],
-        ["run", "--template", "hgx-h100", "--job-set", "parallel.cp=2"],
+        ["run", "--template", "hgx-h100", "--job-set", "collectives.tp=carrier-pigeon"],
         ["run", "no-such-file.json"],
         ["run"],
         ["no-such-command", "x"],
