@@ -75,7 +75,7 @@ def gpu_kinds(
             "no GPU plays a rank, so there is nothing to compute on; erase colours that do not fit"
         )
     specs = _specs(model for model, _ in numbered)
-    whole = {model: _seconds(job, shape, grid, spec) for model, spec in specs.items()}
+    whole = {model: stage_seconds(job, shape, grid, spec) for model, spec in specs.items()}
     return GpuKinds(
         kinds=tuple(numbered),
         kind_of_gpu=np.array(numbers, dtype=np.int64),
@@ -126,7 +126,7 @@ def stage_devices(kinds: GpuKinds, placement: Placement, tracks: Tracks, job: Jo
     )
 
 
-def _seconds(job: JobSpec, shape: ModelShape, grid: Grid, spec: GpuSpec) -> tuple[TrackSeconds, ...]:
+def stage_seconds(job: JobSpec, shape: ModelShape, grid: Grid, spec: GpuSpec) -> tuple[TrackSeconds, ...]:
     """Each stage's chunks at full speed; of DualPipe also the copy of the stage at the other end."""
     computes = stage_computes(job, shape, grid, spec)
     held: list[list[ChunkSeconds]] = [[] for _ in computes]
