@@ -1,10 +1,10 @@
 """Record what SimGrid says of max-min sharing: `/usr/bin/python3 -m benchmarks.simgrid_record [--check]`.
 
-SimGrid is an independent network simulator (Debian: python3-simgrid, which belongs to the system's own python,
-so nothing but the standard library is imported here). Its fluid model shares links max-min fairly once what it
-adds for TCP is off: the window limit (TCP-gamma), traffic of acknowledgements, and weights by round-trip time.
-A flow that takes w times its rate on a link has that link w times in its route. Every flow has more
-than 20 s of work; what has moved after one second is its rate.
+SimGrid is an independent network simulator (Debian: python3-simgrid, which belongs to the system's own
+python, so nothing but the standard library is imported here). Its fluid model shares links max-min fairly
+once what it adds for TCP is off: the window limit (TCP-gamma), traffic of acknowledgements, and weights by
+round-trip time. A flow that takes w times its rate on a link has that link w times in its route. Every flow
+has more than 20 s of work; what has moved after one second is its rate.
 
 The record is committed and `tests/model/test_traffic_sharing_simgrid.py` compares with it; `--check` runs
 SimGrid again and compares with the record instead of writing it.
@@ -75,7 +75,7 @@ def _instance(chosen: random.Random, family: str) -> Instance:
 
 
 def rates_by_simgrid(given: list[Instance]) -> list[list[float]]:
-    """The rate of every flow, bytes/s. All instances lie side by side in one platform, as they share no link."""
+    """The rate of every flow, bytes/s. All instances lie side by side in one platform; they share no link."""
     simgrid: Any = importlib.import_module("simgrid")
     options = [f"--cfg={name}:{value}" for name, value in SETTINGS.items()]
     engine = simgrid.Engine(["record", "--log=xbt_cfg.thres:warning", *options])
