@@ -82,7 +82,8 @@ class Exchange:
     the stage (0 first) that it belongs to; None = all of them.
 
     `read` and `write`: each row of `groups` is one GPU and `storage` names the storage device that it reads
-    from or writes to, one id a row; S is what that GPU moves. `broadcast`: the first member of a row sends.
+    from or writes to, one id a row; S is what that GPU moves, by its NICs (conventions 1, 2) or, to storage on a
+    network of its own, by those that have no rail. `broadcast`: the first member of a row sends.
     `dedup` comes with the algorithm "deduplicated" of an all-to-all; S then still counts every copy.
     """
 

@@ -101,10 +101,12 @@ def find_host_paths(gpus: IndexArray, arcs: Arcs, transit: BoolArray) -> HostPat
 class NicTable:
     """The NICs that each GPU uses: rows `first[d]` … `first[d + 1] − 1` belong to device d.
 
-    A storage device is its own NIC, with no host path.
+    A storage device is its own NIC, with no host path. Further rows, `other_first[d]` … , are the NICs that
+    convention 2 leaves out because they have no rail: they serve storage that the others do not reach.
 
-    `gpu`, `nic` (rows,) devices; `rail` (rows,) of the NIC, −1 = none. The host path of a row spreads over
-    entries `path_first[row]` … : `path_link` directed links from GPU to NIC (back: link ^ 1), `path_share`.
+    `gpu`, `nic` (rows,) devices; `rail` (rows,) of the NIC, −1 = none; `hops` (rows,) to it. The host path of
+    a row spreads over entries `path_first[row]` … : `path_link` directed links from GPU to NIC (back:
+    link ^ 1), `path_share`.
     `near_gpu`, `near_nic`: every usable NIC at the least cost, before the rail preference.
     """
 
@@ -112,6 +114,8 @@ class NicTable:
     gpu: IndexArray
     nic: IndexArray
     rail: IndexArray
+    hops: IndexArray
+    other_first: IndexArray
     path_first: IndexArray
     path_link: IndexArray
     path_share: FloatArray
@@ -122,16 +126,23 @@ class NicTable:
         """`(owner, row)`: every NIC row of gpus[owner]."""
         return expand(self.first[gpus], self.first[gpus + 1] - self.first[gpus])
 
+    def others_of(self, gpus: IndexArray) -> tuple[IndexArray, IndexArray]:
+        """`(owner, row)`: every NIC of gpus[owner] that convention 2 leaves out."""
+        return expand(self.other_first[gpus], self.other_first[gpus + 1] - self.other_first[gpus])
+
 
 def choose_nics(
     paths: HostPaths, is_nic: BoolArray, is_storage: BoolArray, connected: BoolArray, rail: IndexArray
 ) -> NicTable:
     """Conventions 1 and 2. `connected`: devices that are up with a live network link; `rail` −1 = none."""
+    storage = np.flatnonzero(is_storage & connected)
     devices = len(is_nic)
     rows = np.flatnonzero(is_nic[paths.keys % devices])
     gpu, nic, hops = paths.keys[rows] // devices, paths.keys[rows] % devices, paths.hops[rows]
     some_rail = any_by_row(gpu, rail[nic] >= 0, devices)
     usable = connected[nic] & ((rail[nic] >= 0) | ~some_rail[gpu])
+    left_out = connected[nic] & ~usable & (len(storage) > 0)
+    other_gpu, other_nic, other_hops = gpu[left_out], nic[left_out], hops[left_out]
     gpu, nic, hops = gpu[usable], nic[usable], hops[usable]
     nearest = np.full(devices, np.iinfo(np.int64).max)
     np.minimum.at(nearest, gpu, hops)
@@ -139,16 +150,33 @@ def choose_nics(
     near_gpu, near_nic = gpu[near], nic[near]
     own = (rail[near_nic] >= 0) & (rail[near_nic] == rail[near_gpu])
     chosen = own | ~any_by_row(near_gpu, own, devices)[near_gpu]
-    storage = np.flatnonzero(is_storage & connected)
     gpu = np.concatenate([near_gpu[chosen], storage])
+    nic = np.concatenate([near_nic[chosen], storage])
+    hops = np.concatenate([hops[near][chosen], np.zeros_like(storage)])
     order = np.argsort(gpu, kind="stable")
-    gpu, nic = gpu[order], np.concatenate([near_nic[chosen], storage])[order]
-    first = np.zeros(devices + 1, np.int64)
-    np.cumsum(np.bincount(gpu, minlength=devices), out=first[1:])
+    first, other_first = (_starts(owner, devices) for owner in (gpu, other_gpu))
+    other_first += len(gpu)
+    gpu, nic = np.concatenate([gpu[order], other_gpu]), np.concatenate([nic[order], other_nic])
+    hops = np.concatenate([hops[order], other_hops])
     pair, link, share = paths.shares(gpu, nic)
     order = np.argsort(pair, kind="stable")
-    path_first = np.zeros(len(gpu) + 1, np.int64)
-    np.cumsum(np.bincount(pair, minlength=len(gpu)), out=path_first[1:])
     return NicTable(
-        first, gpu, nic, index_array(rail[nic]), path_first, link[order], share[order], near_gpu, near_nic
+        first,
+        gpu,
+        nic,
+        index_array(rail[nic]),
+        hops,
+        other_first,
+        _starts(pair, len(gpu)),
+        link[order],
+        share[order],
+        near_gpu,
+        near_nic,
     )
+
+
+def _starts(owner: IndexArray, owners: int) -> IndexArray:
+    """(owners + 1,): where the items of each owner begin when they are sorted by owner."""
+    first = np.zeros(owners + 1, np.int64)
+    np.cumsum(np.bincount(owner, minlength=owners), out=first[1:])
+    return first

@@ -26,6 +26,8 @@ from model.traffic.network import SplitNetwork
 from model.traffic.scale_up import ScaleUp
 from model.traffic.types import Fabric
 
+_STORAGE = tuple(DeviceKind).index(DeviceKind.STORAGE)
+
 
 @dataclass(frozen=True, slots=True)
 class Routes:
@@ -58,8 +60,9 @@ class Way(IntEnum):
 class PairPaths:
     """The ways of distinct pairs of GPUs.
 
-    `way` (pairs,). The NIC flows of the pairs that go by NIC: flow f belongs to `nic_pair[f]`, goes from
-    NIC row `nic_from[f]` to `nic_to[f]` of the NicTable, and carries `nic_share[f]` of the pair's bytes.
+    `way` (pairs,). The NIC flows of the pairs that go by NIC: flow f belongs to `nic_pair[f]` (ascending),
+    goes from NIC row `nic_from[f]` to `nic_to[f]` of the NicTable, and carries `nic_share[f]` of the pair's
+    bytes.
     """
 
     source: IndexArray
@@ -108,7 +111,40 @@ def find_paths(fabric: Fabric, source: IndexArray, target: IndexArray) -> PairPa
     good &= ~any_by_row(pair, broken, len(far))
     way[far[good]] = Way.NIC
     kept = good[pair]
-    return PairPaths(source, target, way, far[pair[kept]], nic_from[kept], nic_to[kept], share[kept])
+    pair, nic_from, nic_to, share = far[pair[kept]], nic_from[kept], nic_to[kept], share[kept]
+    storage = fabric.device_kind == _STORAGE
+    lost = far[~good]
+    lost = lost[storage[source[lost]] ^ storage[target[lost]]]
+    if len(lost):
+        saved, other_from, other_to, other_share = _storage_nics(routes, storage, source[lost], target[lost])
+        way[lost[saved]] = Way.NIC
+        pair = np.concatenate([pair, lost[saved]])
+        order = np.argsort(pair, kind="stable")
+        pair, share = pair[order], np.concatenate([share, other_share])[order]
+        nic_from = np.concatenate([nic_from, other_from])[order]
+        nic_to = np.concatenate([nic_to, other_to])[order]
+    return PairPaths(source, target, way, pair, nic_from, nic_to, share)
+
+
+def _storage_nics(
+    routes: Routes, storage: BoolArray, source: IndexArray, target: IndexArray
+) -> tuple[IndexArray, IndexArray, IndexArray, FloatArray]:
+    """As `_pair_nics`, for a GPU and a storage device that its usual NICs do not reach (a storage network of
+    its own): of the NICs without a rail, those with a path to it and the least cost share evenly.
+    """
+    nics = routes.nics
+    reads = storage[source]
+    gpu, disk = np.where(reads, target, source), np.where(reads, source, target)
+    pair, row = nics.others_of(gpu)
+    there = routes.core.reachable(nics.nic[row], disk[pair])
+    pair, row = pair[there], row[there]
+    least = np.full(len(source), np.iinfo(np.int64).max)
+    np.minimum.at(least, pair, nics.hops[row])
+    near = nics.hops[row] == least[pair]
+    pair, row = pair[near], row[near]
+    own = nics.first[disk[pair]]
+    share = 1.0 / np.bincount(pair, minlength=len(source))[pair]
+    return pair, np.where(reads[pair], own, row), np.where(reads[pair], row, own), share
 
 
 def _pair_nics(
@@ -222,10 +258,9 @@ def why_unreachable(fabric: Fabric, source: int, target: int) -> str:
     for device in (source, target):
         if not fabric.device_up[device]:
             return f"{ids[device]} is down"
-    storage = tuple(DeviceKind).index(DeviceKind.STORAGE)
     for device in (source, target):
         if nics.first[device] == nics.first[device + 1]:
-            lacks = "has no" if fabric.device_kind[device] == storage else "reaches no NIC with a"
+            lacks = "has no" if fabric.device_kind[device] == _STORAGE else "reaches no NIC with a"
             return f"{ids[device]} {lacks} live network link"
     _, nic_from, nic_to, _ = _pair_nics(nics, np.array([source]), np.array([target]))
     begin, end = nics.nic[nic_from], nics.nic[nic_to]

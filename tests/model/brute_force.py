@@ -189,7 +189,31 @@ class BruteForce:
         return [d for d in near if rail is not None and self.device[d].rail == rail] or near
 
     def over_network(self, a: str, b: str, amount: Fraction) -> Loads:
-        mine, theirs = self.nics(a), self.nics(b)
+        try:
+            return self.from_nics(a, b, amount, self.nics(a), self.nics(b))
+        except NoPath:
+            ends = {self.kind(end): end for end in (a, b)}
+            if set(ends) != {DeviceKind.GPU, DeviceKind.STORAGE}:
+                raise
+            found = self.storage_nics(ends[DeviceKind.GPU], ends[DeviceKind.STORAGE])
+            mine, theirs = (found if end == ends[DeviceKind.GPU] else self.nics(end) for end in (a, b))
+            return self.from_nics(a, b, amount, mine, theirs)
+
+    def storage_nics(self, gpu: str, disk: str) -> list[str]:
+        """Of the NICs without a rail that a GPU does not use, the nearest of those that reach the device."""
+        costs = {d: self.host_cost(gpu, d) for d in self.device if self.kind(d) is DeviceKind.NIC}
+        reached = {d: cost for d, cost in costs.items() if cost is not None and d in self.graph}
+        if all(self.device[d].rail is None for d in reached):
+            return []
+        passing = [d for d in self.device if self.kind(d) in SWITCHES]
+        joined = {
+            d: cost
+            for d, cost in reached.items()
+            if self.device[d].rail is None and nx.has_path(self.part(NETWORK, [*passing, d, disk]), d, disk)
+        }
+        return [d for d, cost in joined.items() if cost == min(joined.values())]
+
+    def from_nics(self, a: str, b: str, amount: Fraction, mine: list[str], theirs: list[str]) -> Loads:
         if not mine or not theirs:
             raise NoPath
         passing = [d for d in self.device if self.kind(d) in SWITCHES]

@@ -14,7 +14,7 @@ from model.traffic.load import load
 from model.traffic.matrix import gpu_matrix
 from model.traffic.rings import double_tree
 from tests.model.test_traffic_by_hand import bytes_between, hgx, two_hosts_two_rails
-from tests.model.traffic_drawings import Sketch, exchange, placement_of, rails
+from tests.model.traffic_drawings import DRAWINGS, Sketch, exchange, placement_of, rails
 
 ALL_REDUCE, ALL_TO_ALL = Operation.ALL_REDUCE, Operation.ALL_TO_ALL
 GIB = 2**30
@@ -218,6 +218,20 @@ def test_deduplicated_without_a_limit_counts_each_node_once() -> None:
     traffic = load(compile_fabric(topology), placement_of(topology), items)
     assert traffic.algorithms == ("direct", "pxn", "pxn")
     assert len(traffic.notes) == 2
+
+
+def test_storage_on_a_network_of_its_own_is_reached_by_the_nics_to_it() -> None:
+    """NICs on rails do not reach the disk; b.gpu1 has st1 and st2 on its CPU, st0 on the other one."""
+    item = exchange(Operation.READ, [[3]], 100, storage=("disk",))
+    found = bytes_between(DRAWINGS["two_networks"](), item)
+    assert found == {
+        ("disk", "st-leaf"): 100,
+        ("st-leaf", "b.st1"): 50,
+        ("st-leaf", "b.st2"): 50,
+        ("b.st1", "b.cpu1"): 50,
+        ("b.st2", "b.cpu1"): 50,
+        ("b.cpu1", "b.gpu1"): 100,
+    }
 
 
 def test_storage_is_read_and_written_over_the_fabric() -> None:

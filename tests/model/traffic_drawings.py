@@ -376,6 +376,33 @@ def storage_network() -> Topology:
     return s.topology()
 
 
+def two_networks() -> Topology:
+    """Storage on a network that only NICs without a rail reach (of three, GPU b.gpu1 has two nearest), and
+    storage on a leaf of the GPUs.
+    """
+    s = Sketch()
+    for host in ("a", "b"):
+        s.host(host, 2)
+        s.add(DeviceKind.CPU, f"{host}.cpu0", f"{host}.cpu1", parent=host)
+        s.join(f"{host}.cpu0", f"{host}.cpu1", LinkKind.C2C, 1e11)
+        for g in range(2):
+            s.pcie(f"{host}.gpu{g}", f"{host}.cpu{g}")
+    rails(s, ["a", "b"], 2)
+    s.add(DeviceKind.LEAF, "st-leaf")
+    s.add(DeviceKind.STORAGE, "disk", "near", model="storage")
+    s.net("disk", "st-leaf")
+    s.net("near", "leaf1")
+    for name, cpu in (("a.st0", "a.cpu0"), ("b.st0", "b.cpu0"), ("b.st1", "b.cpu1"), ("b.st2", "b.cpu1")):
+        s.add(DeviceKind.NIC, name, parent=name[0])
+        s.pcie(name, cpu)
+        s.net(name, "st-leaf")
+    s.add(DeviceKind.NIC, "a.mgmt", parent="a")
+    s.pcie("a.mgmt", "a.cpu1")
+    s.add(DeviceKind.LEAF, "office")
+    s.net("a.mgmt", "office")
+    return s.topology()
+
+
 def shared_nics() -> Topology:
     """Hosts of two GPUs without NVLink that share a NIC; Ethernet switches beside those that reduce."""
     s = Sketch()
@@ -440,6 +467,7 @@ DRAWINGS: dict[str, Callable[[], Topology]] = {
         switch_trunks,
         storage_network,
         shared_nics,
+        two_networks,
         two_planes,
     )
 }
