@@ -71,19 +71,18 @@ class _Link:
             self._connection.send_bytes(pickle.dumps(Stop(), protocol=5))
 
     def _read(self) -> None:
+        fetcher = None
         with contextlib.suppress(EOFError, OSError):
             while True:
-                reply = pickle.loads(self._connection.recv_bytes())
-                self._deliver(self, _unpacked(reply))
+                data = self._connection.recv_bytes()
+                if fetcher is None:
+                    from model.worker.fetching import Fetcher
+
+                    fetcher = Fetcher()
+                reply = fetcher.fetched(pickle.loads(data))
+                if reply is not None:
+                    self._deliver(self, reply)
         self._deliver(self, None)
-
-
-def _unpacked(reply: Any) -> Any:
-    """A reply; an analysis is fetched from shared memory."""
-    from model.worker.messages import Analysed
-    from model.worker.shared_arrays import unpack
-
-    return unpack(reply.parcel) if isinstance(reply, Analysed) else reply
 
 
 class Engine(QObject):

@@ -62,8 +62,16 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedFabric:
+    """A compiled fabric, packed; the analyses after it name it by `token`, until another one comes."""
+
+    token: int
+    parcel: Parcel
+
+
+@dataclass(frozen=True, slots=True)
 class Analysed:
-    """The analysis of a revision, packed."""
+    """The analysis of a revision, packed, without the fabric that came before it."""
 
     revision: int
     parcel: Parcel
@@ -102,7 +110,7 @@ class Checksum:
     digest: str
 
 
-Reply = Stage | Analysed | Unchanged | Failed | OutOfStep | Checksum
+Reply = Stage | SharedFabric | Analysed | Unchanged | Failed | OutOfStep | Checksum
 
 
 def load_messages(revision: int, content: Content) -> Iterator[Request]:

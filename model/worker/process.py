@@ -21,6 +21,8 @@ from model.analysis import AnalysisCache, analyse
 from model.document.document import Document
 from model.document.edits import Edit, Load
 from model.errors import RailsketchError
+from model.step.report import Analysis
+from model.traffic.types import Fabric
 from model.worker.messages import (
     Analysed,
     ApplyEdit,
@@ -32,6 +34,7 @@ from model.worker.messages import (
     OutOfStep,
     Reply,
     Request,
+    SharedFabric,
     Stage,
     Unchanged,
 )
@@ -76,6 +79,8 @@ class Worker:
         self._waiting: list[Request] = []
         self._slices: list[LoadSlice] = []
         self._sent: list[Parcel] = []
+        self._fabric: Fabric | None = None
+        self._token = 0
         self._stale = False
         self._in_step = True
 
@@ -146,7 +151,8 @@ class Worker:
         revision = self._revision
         try:
             analysis = analyse(self._document, self._cache, self._progress)
-            parcel = pack(replace(analysis, revision=revision))
+            fabric = self._shared_fabric(analysis)
+            parcel = pack(replace(analysis, revision=revision), fabric)
         except _OvertakenError:
             return
         except (EOFError, OSError):
@@ -158,8 +164,23 @@ class Worker:
             )
             return
         self._stale = False
-        self._sent = [*self._sent[-3:], parcel]
+        self._keep(parcel)
         self._send(Analysed(revision, parcel))
+
+    def _shared_fabric(self, analysis: Analysis) -> dict[int, Fabric]:
+        """The fabric that the window has already, by its token; it is sent where it is another one."""
+        if analysis.report is None:
+            return {}
+        if analysis.report.fabric is not self._fabric:
+            self._fabric, self._token = analysis.report.fabric, self._token + 1
+            parcel = pack(self._fabric)
+            self._keep(parcel)
+            self._send(SharedFabric(self._token, parcel))
+        return {self._token: analysis.report.fabric}
+
+    def _keep(self, parcel: Parcel) -> None:
+        """Remember the latest parcels, in case nobody fetches them."""
+        self._sent = [*self._sent[-7:], parcel]
 
     def _progress(self, text: str) -> None:
         self._receive(block=False)

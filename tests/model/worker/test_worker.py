@@ -17,12 +17,14 @@ from model.document.document import Document
 from model.document.edits import Connect, Edit, Load, Move, SetFields, SetJob
 from model.topology.types import Link, LinkKind, State
 from model.worker import serve
+from model.worker.fetching import Fetcher
 from model.worker.messages import (
     Analysed,
     ApplyEdit,
     AskChecksum,
     Checksum,
     OutOfStep,
+    SharedFabric,
     Stage,
     Stop,
     Unchanged,
@@ -39,6 +41,7 @@ class Window:
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection: Connection
+        self.fetcher = Fetcher()
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs,), daemon=True)
         self.process.start()
@@ -53,6 +56,9 @@ class Window:
         while True:
             assert self.connection.poll(30), "the engine says nothing"
             reply = pickle.loads(self.connection.recv_bytes())
+            if isinstance(reply, SharedFabric):
+                assert self.fetcher.fetched(reply) is None
+                continue
             if isinstance(reply, kinds):
                 return reply
             assert isinstance(reply, (Stage, Unchanged, Analysed))
@@ -64,7 +70,7 @@ class Window:
         while True:
             reply = self.receive(Analysed)
             if reply.revision == revision:
-                return unpack(reply.parcel)
+                return self.fetcher.fetched(reply)
             discard(reply.parcel)
 
 
@@ -122,6 +128,18 @@ def test_a_loaded_content_replaces_the_one_before(window: Window) -> None:
     assert window.receive(Checksum).digest == other.checksum()
 
 
+def test_a_job_edit_sends_the_fabric_no_second_time(window: Window) -> None:
+    window.send(load_messages(1, cluster().content()))
+    first = window.analysis(1)
+    window.send(edit_messages(2, SetJob(job("parallel.tp=2"))))
+    second = window.analysis(2)
+    assert second.report.fabric is first.report.fabric
+    window.send(edit_messages(3, SetFields("link", ("n0.k0-l",), {"state": State.DOWN})))
+    third = window.analysis(3)
+    assert third.report.fabric is not first.report.fabric
+    assert (third.report.fabric.capacity == 0).sum() == 1
+
+
 def test_moving_devices_needs_no_analysis(window: Window) -> None:
     window.send(load_messages(1, cluster().content()))
     window.analysis(1)
@@ -169,6 +187,34 @@ def test_it_ends_when_the_pipe_closes(window: Window) -> None:
     assert window.process.exitcode == 0
     with pytest.raises(FileNotFoundError):
         SharedMemory(name=reply.parcel.name)
+
+
+def test_fabric_placement_and_lanes_come_out_as_they_went_in() -> None:
+    from dataclasses import fields
+
+    report = analyse(cluster(nodes=4, spec=job("parallel.tp=2", "parallel.pp=2"))).report
+    assert report is not None
+    back = unpack(pack((report.fabric, report.placement, report.lanes)))
+    assert back[2] == report.lanes
+    for there, here in zip(back[:2], (report.fabric, report.placement), strict=True):
+        for field in fields(here):
+            mine, theirs = getattr(here, field.name), getattr(there, field.name)
+            if isinstance(mine, np.ndarray):
+                assert np.array_equal(mine, theirs), field.name
+            elif field.name == "groups":
+                assert mine.keys() == theirs.keys()
+                for key, groups in mine.items():
+                    assert all(map(np.array_equal, groups, theirs[key])), key
+            elif field.name not in ("routes", "coordinates", "group_of", "shown"):
+                assert mine == theirs, field.name
+
+
+def test_arrays_outlive_the_block_that_they_came_in() -> None:
+    back = unpack(pack(np.arange(100_000.0)))
+    unpack(pack(np.arange(100_000.0)))  # closes what nobody looks into any more
+    assert back[-1] == 99_999.0 and back.flags.writeable
+    back[0] = 7.0
+    assert back[0] == 7.0
 
 
 def test_arrays_survive_the_way_and_the_block_is_gone() -> None:
