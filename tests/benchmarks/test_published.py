@@ -1,4 +1,4 @@
-"""The published runs: the rules that decide before anything is run, and a few rows against the reference file.
+"""The published runs: the rules that decide before anything is run, and a few rows against the reference.
 
 The rows need the reference data (see benchmarks/README.md) and skip without them.
 """
