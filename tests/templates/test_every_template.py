@@ -53,6 +53,7 @@ def test_the_largest(name: str) -> None:
     content = build(name, LARGEST[name])
     check_counts(content, name, LARGEST[name])
     assert overlaps(content) == []
+    run_both_jobs(content)
 
 
 @pytest.mark.slow
@@ -138,16 +139,19 @@ def run(document: Document) -> None:
     check_conserved(found.report.fabric, found.report.traffic)
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_the_engine_runs_on_each_default(name: str) -> None:
-    """With the default job, and with TP over as many GPUs as hang together, up to 8."""
-    content = build(name, PLAIN.get(name, {}))
+def run_both_jobs(content: TemplateContent) -> None:
+    """The default job, and one with TP over as many GPUs as hang together, up to 8."""
     document = document_from(
         content.name, content.devices, content.links, content.containers, content.positions
     )
     run(document)
     document.job = apply_set(document.job, f"parallel.tp={largest_tensor_group(content)}")
     run(document)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_engine_runs_on_each_default(name: str) -> None:
+    run_both_jobs(build(name, PLAIN.get(name, {})))
 
 
 def test_vera_rubin_says_that_it_is_announced() -> None:

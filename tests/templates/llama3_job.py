@@ -1,0 +1,114 @@
+"""Llama 3 405B on 16,384 GPUs of its fabric, nodes in several orders: figures of docs/llama3-fabric.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.analysis import AnalysisCache, analyse
+from model.document.document import Document
+from model.document.start import document_from
+from model.job.spec import parse_job
+from model.step.report import StepReport
+from model.topology.types import DeviceKind
+from model.traffic.types import Fabric
+from topology_templates.registry import build
+
+PODS, NODES_PER_POD, NODES = 8, 384, 2048
+KINDS = tuple(DeviceKind)
+
+
+def in_order() -> list[int]:
+    """The first 2,048 nodes: five pods and a third of the sixth."""
+    return list(range(NODES))
+
+
+def by_turns() -> list[int]:
+    """A node of each pod in turn."""
+    return [node % PODS * NODES_PER_POD + node // PODS for node in range(NODES)]
+
+
+def shuffled() -> list[int]:
+    """The first 2,048 nodes in a random order (seed 1)."""
+    return [int(node) for node in np.random.default_rng(1).permutation(NODES)]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Seconds of the step and exposed, and what the links between spines and cores carry."""
+
+    step_s: float
+    mfu: float
+    exposed_pp_s: float
+    gather_s: float
+    above_pods_bytes: float
+    peak_utilisation: float
+    oversubscription: float
+    pod_peak_utilisation: float
+
+
+class Llama3Fabric:
+    """The fabric of 24,576 GPUs, and the job on it."""
+
+    def __init__(self, oversubscription: float = 7.0) -> None:
+        content = build(
+            "llama3-24k",
+            {"pods": PODS, "racks_per_pod": 192, "oversubscription": oversubscription, "host": "plain"},
+        )
+        self.document: Document = document_from(
+            content.name, content.devices, content.links, content.containers, content.positions
+        )
+        gpus = [device.id for device in content.devices if device.kind is DeviceKind.GPU]
+        self._gpus = [gpus[8 * node : 8 * node + 8] for node in range(len(gpus) // 8)]
+        self._cache = AnalysisCache()
+
+    def run(self, nodes: Callable[[], Sequence[int]], outermost: str) -> Figures:
+        """TP 8, PP 16 with 8 chunks (126 layers on 128), DP 128, 2,048 sequences of 8,192 tokens a step."""
+        order = "tp-cp-ep-pp-dp" if outermost == "dp" else "tp-cp-ep-dp-pp"
+        self.document.job = parse_job(
+            {
+                "model": "llama3-405b",
+                "sequence_length": 8192,
+                "global_batch": 2048,
+                "schedule": "interleaved",
+                "world": [gpu for node in nodes() for gpu in self._gpus[node]],
+                "parallel": {
+                    "tp": 8,
+                    "pp": 16,
+                    "vpp": 8,
+                    "layers_per_stage": [0, *[1] * 126, 0],
+                    "order": order,
+                },
+            }
+        )
+        found = analyse(self.document, self._cache)
+        assert found.report is not None, [finding.title for finding in found.findings]
+        return _figures(found.report)
+
+
+def _between(fabric: Fabric, lower: DeviceKind, upper: DeviceKind) -> NDArray[np.bool_]:
+    a, b = fabric.device_kind[fabric.link_a], fabric.device_kind[fabric.link_b]
+    return np.repeat((a == KINDS.index(lower)) & (b == KINDS.index(upper)), 2)
+
+
+def _figures(report: StepReport) -> Figures:
+    above = _between(report.fabric, DeviceKind.SPINE, DeviceKind.CORE)
+    inside = _between(report.fabric, DeviceKind.LEAF, DeviceKind.SPINE)
+    gathers = [
+        time.time_s
+        for exchange, time in zip(report.exchanges, report.exchange_times, strict=True)
+        if exchange.kind == "dp.parameters"
+    ]
+    return Figures(
+        step_s=report.totals.time_s,
+        mfu=report.totals.mfu,
+        exposed_pp_s=report.totals.exposed_s["pp"],
+        gather_s=max(gathers),
+        above_pods_bytes=float(sum(loads[above].sum() for loads in report.bytes_by_dimension.values())),
+        peak_utilisation=float(report.peak_utilisation[above].max()),
+        oversubscription=float(report.oversubscription[above].max()),
+        pod_peak_utilisation=float(report.peak_utilisation[inside].max()),
+    )
