@@ -314,7 +314,8 @@ class _Simulation:
                 break
             yield Race(left / pace, running)
             left -= (self._now - began) * pace
-            if left <= stretch.seconds * 1e-12:
+            # What is left is rounding: less than the clock can tell apart.
+            if left <= stretch.seconds * 1e-12 or self._now + left / pace <= self._now:
                 break
         self._compute[track] += self._now - start
         if beside:
