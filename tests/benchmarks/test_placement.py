@@ -46,7 +46,7 @@ def test_the_tensor_is_that_of_the_job(llama: dict[str, StepReport]) -> None:
 
 
 def test_tp_across_nodes_puts_the_same_bytes_on_nics(llama: dict[str, StepReport]) -> None:
-    """20 layers a stage × 10 operations × 256 microbatches (batch 1,024 over 4 replicas) × 7/8 of the tensor."""
+    """20 layers × 10 operations × 256 microbatches (batch 1,024 over 4 replicas) × 7/8 of the tensor."""
     inside, across = llama["H100: TP 8 in a node"], llama["H100: TP 8, one GPU in each of 8 nodes"]
     wire = 20 * 10 * 256 * 7 / 8 * TENSOR
     assert layer_bytes(inside) == pytest.approx(wire, rel=1e-12)
