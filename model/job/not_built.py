@@ -22,10 +22,6 @@ class NotBuilt:
     effect: str
 
 
-def _only(*values: object) -> Callable[[object], bool]:
-    return lambda value: value in values
-
-
 TABLE: tuple[NotBuilt, ...] = ()
 
 _BY_PATH = {row.path: row for row in TABLE}

@@ -142,8 +142,7 @@ def step_work(
     for number, (exchange, label) in enumerate(
         zip(of_instance, traffic.instance_stage.tolist(), strict=True)
     ):
-        operations = exchange.count_per_step + exchange.latency_operations
-        alphas.append(float(traffic.alpha_s[number]) * operations * exchange.time_factor)
+        alphas.append(float(traffic.alpha_s[number]) * exchange.count_per_step * exchange.time_factor)
         own = exchange.stages == label
         members.append(_participants(exchange, label, of_gpu[exchange.groups[own]], tracks.count))
         streams.append(numbered.setdefault(_stream(exchange, number, members[-1]), len(numbered)))

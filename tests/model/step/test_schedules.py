@@ -207,12 +207,3 @@ def test_gradients_of_a_chunk_leave_when_its_last_backward_ends() -> None:
     late = case.run().totals.time_s
     case.exchanges, case.instances, case.loads, case.endpoints, case.alpha_s = [], [], [], [], []
     assert late - case.run().totals.time_s == pytest.approx(2.0)
-
-
-def test_latency_only_operations_cost_latency() -> None:
-    # Conventions 19: 2 operations with bytes, 3 without, 0.1 s of latency each.
-    case = Case(microbatches=1, rates=[1.0])
-    case.exchange(
-        When.FORWARD, dimension="ep", loads={0: {0: 1.0}}, alpha_s=0.1, count=2, latency_operations=3
-    )
-    assert case.run().totals.exposed_s["ep"] == pytest.approx(1.5)
