@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from model.analysis import analyse
 from model.catalog import catalog
 from model.document.document import Document
 from model.document.start import document_from
+from model.errors import InputError
 from model.job.spec import apply_set
 from model.topology.types import DeviceKind
 from model.traffic.types import Fabric, Traffic
@@ -158,3 +162,52 @@ def test_vera_rubin_says_that_it_is_announced() -> None:
     one = TEMPLATES["vr-nvl72"]
     assert "announced" in one.name and one.summary.startswith("Announced")
     assert "announced" in catalog().hosts["vera"].name
+
+
+# The most that a random case may ask of a size, so that it is built in a moment.
+RANDOM_MOST = {
+    "nodes": 20,
+    "racks": 2,
+    "pairs": 1,
+    "units": 1,
+    "machines": 20,
+    "pods": 4,
+    "racks_per_pod": 4,
+    "segments": 4,
+    "nodes_per_segment": 4,
+    "radix": 12,
+}
+
+
+@st.composite
+def random_values(draw: st.DrawFn) -> tuple[str, Values]:
+    """A template, and for some of its parameters values that its model allows."""
+    name = draw(st.sampled_from(list(TEMPLATES)))
+    schema = TEMPLATES[name].parameters.model_json_schema()["properties"]
+    values: Values = {}
+    for field in draw(st.lists(st.sampled_from(sorted(schema)), unique=True)):
+        about = schema[field]
+        if "enum" in about or about["type"] == "boolean":
+            values[field] = draw(st.sampled_from(about.get("enum", [False, True])))
+        elif about["type"] == "integer":
+            most = min(about["maximum"], RANDOM_MOST.get(field, about["maximum"]))
+            values[field] = draw(st.integers(about["minimum"], most))
+        else:
+            values[field] = draw(st.floats(about["minimum"], about["maximum"]))
+    return name, values
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(random_values())
+def test_any_parameters_build_what_counts_says_or_are_refused(case: tuple[str, Values]) -> None:
+    name, values = case
+    try:
+        counts(name, values)
+    except InputError as error:
+        assert "\n" not in str(error) and str(error).endswith(".")
+        with pytest.raises(InputError, match=re.escape(str(error))):
+            build(name, values)
+        return
+    content = build(name, values)
+    check_counts(content, name, values)
+    assert overlaps(content) == []
