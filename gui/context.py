@@ -87,12 +87,13 @@ class AppContext(QObject):
         engine.load(self.document.document, self.document.revision)
 
     def set_analysis(self, analysis: Analysis) -> None:
-        """Show a result; it is stale when an edit came after the revision that it is of."""
+        """Show a result; it is stale when an edit came after the revision that it is of.
+
+        Without a report (the job is illegal) the last legal step stays, and the playhead in it.
+        """
         self.analysis = analysis
         report = analysis.report
-        if report is None:
-            self.playback.set_step(0.0)
-        else:
+        if report is not None:
             self.playback.set_step(report.totals.time_s, report.segments.start_s.tolist())
         self.analysis_changed.emit()
         self._set_stale(analysis.revision < self._stale_from)

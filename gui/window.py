@@ -55,7 +55,6 @@ class MainWindow(QMainWindow):
         self.context = context
         self.workspace: Workspace | None = None
         self._working = False
-        self._tour = -1
         self.setObjectName("main")
         self.setMinimumSize(SMALLEST_SIZE)
         self.resize(self._first_size())
@@ -195,7 +194,13 @@ class MainWindow(QMainWindow):
         context.tool_changed.connect(self._show_tool)
         context.theme.changed.connect(self._show_theme_choice)
         context.explained.connect(self.explain)
+        context.destroyed.connect(self._let_go)
         self._show_tool()
+
+    def _let_go(self) -> None:
+        """The context dies before the window: its undo stack must not report its own end here."""
+        self._state_timer.stop()
+        self.context.document.undo_stack.indexChanged.disconnect(self._show_undo)
 
     def _handlers(self) -> Mapping[str, Callable[[], object]]:
         context, playback = self.context, self.context.playback
@@ -356,14 +361,8 @@ class MainWindow(QMainWindow):
         ExplainPopup(title, figure, self).show_at(point)
 
     def _go_to_finding(self, step: int) -> None:
-        analysis = self.context.analysis
-        if analysis is None or not analysis.findings:
-            return
-        self._tour = (self._tour + step) % len(analysis.findings)
-        finding = analysis.findings[self._tour]
-        self.context.set_lit_links(finding.links, finding.devices)
-        self.context.go_to((*finding.devices, *finding.links))
-        self.context.say(finding.title)
+        if self.workspace is not None:
+            self.workspace.findings.next_finding(step)
 
     def _show_partners(self) -> None:
         gpu = self._selected_gpu()

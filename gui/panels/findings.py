@@ -246,6 +246,7 @@ class FindingsPanel(Panel):
         self.list.setCurrentIndex(index)
         self.list.scrollTo(index)
         self.go(index)
+        self.context.say(self.findings[row].title)
 
     def previous_finding(self) -> None:
         """Choose the previous finding and go there."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from model.job.default import default_job
 from model.job.spec import JobSpec
 from model.placement.paint import Paint
 from model.topology.graph import Parts, Topology
@@ -65,7 +66,7 @@ class Document:
     """
 
     topology: Topology = field(default_factory=Topology)
-    job: JobSpec = field(default_factory=JobSpec)
+    job: JobSpec = field(default_factory=lambda: default_job(0, 0.0))
     paint: Paint = field(default_factory=Paint)
     layout: dict[str, Position] = field(default_factory=dict)
     name: str = ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from model.document.document import Change, Content, Document, Position
+from model.document.start import has_default_job, job_for
 from model.errors import EditRefused
 from model.job.spec import JobSpec
 from model.placement.paint import Paint
@@ -25,6 +26,7 @@ _FIELDS: Mapping[str, frozenset[str]] = {
     "link": frozenset(Link.__dataclass_fields__) - {"id", "a", "b"},
     "container": frozenset(Container.__dataclass_fields__) - {"id"},
 }
+_WORKS = frozenset({"state", "model"})  # fields of a GPU that the default job depends on
 
 
 class Edit(ABC):
@@ -35,9 +37,19 @@ class Edit(ABC):
     def apply(self, document: Document) -> Edit:
         """Do it, note the change in `document.last_change`, and give the edit that undoes it.
 
-        Raises `EditRefused` when it cannot be done; the document is then as before.
+        A job that nobody has touched follows the GPUs that are there (`start.job_for`), so that it stays
+        legal. Raises `EditRefused` when it cannot be done; the document is then as before.
         """
+        follows = _may_change_gpus(self, document.topology)
+        before, untouched = document.job, follows and has_default_job(document)
         inverse, change = self._do(document)
+        if untouched:
+            document.job = job_for(document.topology)
+        if document.job is not before:
+            change |= Change(job=document.job != before)
+        if follows and (untouched or has_default_job(document)):
+            # Undo must not take this job for an untouched one and make another of it.
+            inverse = Batch((inverse, SetJob(before)))
         document.record(change)
         return inverse
 
@@ -365,6 +377,27 @@ class Batch(Edit):
                 inverse._do(document)
             raise
         return Batch(tuple(reversed(undo))), change
+
+
+def _may_change_gpus(edit: Edit, topology: Topology) -> bool:
+    """Whether an edit that names no job may change how many GPUs work, or which."""
+    if isinstance(edit, Batch):
+        return not _names_job(edit) and any(_may_change_gpus(one, topology) for one in edit.edits)
+    if isinstance(edit, AddParts):
+        return any(device.kind is DeviceKind.GPU for device in edit.devices)
+    if isinstance(edit, RemoveParts):
+        ids: Iterable[str] = edit.device_ids
+    elif isinstance(edit, SetFields) and edit.target == "device" and not _WORKS.isdisjoint(edit.fields):
+        ids = edit.ids
+    elif isinstance(edit, Replace):
+        ids = (device.id for device in edit.devices)
+    else:
+        return False
+    return any(topology.has_device(ident) and topology.device(ident).kind is DeviceKind.GPU for ident in ids)
+
+
+def _names_job(edit: Edit) -> bool:
+    return isinstance(edit, SetJob | Load) or (isinstance(edit, Batch) and any(map(_names_job, edit.edits)))
 
 
 def _topology_change(

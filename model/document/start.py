@@ -38,6 +38,14 @@ def job_for(topology: Topology) -> JobSpec:
     return default_job(len(gpus), min(memory, default=0.0))
 
 
+def has_default_job(document: Document) -> bool:
+    """Whether nobody has touched the job: it is the one that its drawing would get by itself."""
+    plain = JobSpec().model_copy(
+        update={name: getattr(document.job, name) for name in ("model", "sequence_length", "global_batch")}
+    )
+    return document.job == plain and document.job == job_for(document.topology)
+
+
 def placed(topology: Topology, positions: Mapping[str, Position]) -> dict[str, Position]:
     """The given positions; where there are none at all, those of the layout by role."""
     return dict(positions) if positions else layout_by_role(topology)

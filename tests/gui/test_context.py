@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -10,8 +11,10 @@ from PySide6.QtWidgets import QApplication
 
 from gui.context import AppContext
 from gui.playback import Playback
+from model.analysis import analyse
 from model.document.document import Document
-from model.document.edits import Assign, Move, RemoveParts
+from model.document.edits import Assign, Move, RemoveParts, SetJob
+from model.job.spec import apply_set
 from model.step.report import Analysis
 from tests.gui.conftest import small_document
 
@@ -77,6 +80,20 @@ def test_stale_until_the_analysis_of_the_last_edit(drawing: AppContext) -> None:
     assert drawing.stale
     drawing.set_analysis(analysis(drawing.document.revision))
     assert not drawing.stale
+
+
+def test_the_last_step_stays_while_the_job_is_illegal(drawing: AppContext) -> None:
+    legal = analyse(drawing.document.document)
+    assert legal.report is not None
+    drawing.set_analysis(replace(legal, revision=drawing.document.revision))
+    drawing.playback.set_time(0.25 * legal.report.totals.time_s)
+    drawing.document.push(SetJob(apply_set(drawing.document.document.job, "parallel.tp=3")), "set tp")
+    drawing.set_analysis(replace(analyse(drawing.document.document), revision=drawing.document.revision))
+    assert drawing.analysis is not None and drawing.analysis.report is None and not drawing.stale
+    assert drawing.playback.duration_s == legal.report.totals.time_s
+    assert drawing.playback.time_s == 0.25 * legal.report.totals.time_s
+    drawing.document.set_document(Document())
+    assert drawing.playback.duration_s == 0.0
 
 
 def test_moving_does_not_make_figures_stale(drawing: AppContext) -> None:

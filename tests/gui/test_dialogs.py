@@ -16,6 +16,7 @@ from gui.dialogs.help import KeysDialog
 from gui.dialogs.templates import TemplatesDialog, counts_text
 from gui.place_template import template_edit
 from model.document.document import Document
+from model.document.edits import SetJob
 from model.errors import InputError
 from model.topology.types import DeviceKind
 from tests.gui.conftest import small_document
@@ -27,7 +28,7 @@ def dialog(context: AppContext, qtbot: Any) -> TemplatesDialog:
     made = TemplatesDialog(context.theme, "hgx-h100")
     qtbot.addWidget(made)
     made.show()
-    qtbot.waitActive(made)
+    qtbot.waitUntil(made.isActiveWindow)
     return made
 
 
@@ -121,13 +122,15 @@ def test_placing_on_an_empty_drawing_brings_a_job_and_can_be_undone(context: App
 def test_placing_beside_what_is_there_keeps_it(context: AppContext) -> None:
     model = context.document
     model.set_document(small_document())
-    job = model.document.job
+    job = model.document.job.model_copy(update={"global_batch": 7})
+    model.push(SetJob(job), "set the batch")
     model.push(*template_edit(model.document, "hgx-h100", None))
     topology = model.document.topology
     assert len(topology.devices()) == 5 + counts("hgx-h100")["devices"]
     assert model.document.job == job and topology.has_device("leaf0")
     new = [x for ident, (x, _) in model.document.layout.items() if ident not in small_document().layout]
     assert min(new) > 70.0  # right of the old leaf, which ends at 70
+    model.undo_stack.undo()
     model.undo_stack.undo()
     assert model.document.same_as(small_document())
 

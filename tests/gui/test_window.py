@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import shiboken6
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QKeySequence
 from PySide6.QtTest import QTest
@@ -19,12 +20,13 @@ from gui.actions import ACTIONS, CANVAS_MENU, MENUS, RECENT, SEPARATOR, TOOL_BAR
 from gui.app import ExceptionHook
 from gui.context import AppContext
 from gui.widgets.figure import ExplainPopup
-from gui.window import MainWindow
+from gui.window import REFRESH_MS, MainWindow
 from model.analysis import analyse
-from model.document.edits import Move
+from model.document.edits import AddParts, Move
 from model.errors import InputError
 from model.files.project import save_project
 from model.step.report import Figure
+from model.topology.types import Device, DeviceKind
 from tests.gui.conftest import small_document
 
 
@@ -37,6 +39,12 @@ def window(context: AppContext, qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> 
     made.show()
     yield made
     made.close()
+
+
+def activate(window: MainWindow, qtbot: Any) -> None:
+    """Give the window the keyboard; shortcuts need it."""
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
 
 
 def cluster(window: MainWindow) -> None:
@@ -71,7 +79,7 @@ def test_start_page_comes_first(window: MainWindow) -> None:
 
 
 def test_new_drawing_by_key_shows_everything(window: MainWindow, qtbot: Any) -> None:
-    qtbot.waitActive(window)
+    activate(window, qtbot)
     QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     workspace = window.workspace
     assert workspace is not None
@@ -115,7 +123,7 @@ def test_undo_names_the_step_and_title_the_state(window: MainWindow, tmp_path: P
 )
 def test_tool_keys(window: MainWindow, qtbot: Any, key: str, tool: str) -> None:
     cluster(window)
-    qtbot.waitActive(window)
+    activate(window, qtbot)
     QTest.keyClick(window, key)
     assert window.context.tool == tool
     assert window.actions_[f"tool.{tool}"].isChecked()
@@ -123,7 +131,7 @@ def test_tool_keys(window: MainWindow, qtbot: Any, key: str, tool: str) -> None:
 
 def test_letters_typed_into_a_field_are_text(window: MainWindow, qtbot: Any) -> None:
     cluster(window)
-    qtbot.waitActive(window)
+    activate(window, qtbot)
     assert window.workspace is not None
     search = window.workspace.palette.search
     search.setFocus()
@@ -133,7 +141,7 @@ def test_letters_typed_into_a_field_are_text(window: MainWindow, qtbot: Any) -> 
 
 def test_space_presses_a_button_and_plays_on_the_canvas(window: MainWindow, qtbot: Any) -> None:
     cluster(window)
-    qtbot.waitActive(window)
+    activate(window, qtbot)
     workspace = window.workspace
     assert workspace is not None
     tile = workspace.palette.tiles["leaf"]
@@ -265,7 +273,7 @@ def test_engine_state_in_words(window: MainWindow, qtbot: Any) -> None:
 
 def test_figures_of_the_bar_open_their_explanation(window: MainWindow, qtbot: Any) -> None:
     cluster(window)
-    qtbot.waitActive(window)
+    activate(window, qtbot)
     assert window.workspace is not None
     figure = window.workspace.status.figures["mfu"]
     figure.setFocus()
@@ -284,15 +292,42 @@ def test_explanation_stays_on_the_screen(window: MainWindow) -> None:
 
 def test_findings_by_keys(window: MainWindow, qtbot: Any) -> None:
     cluster(window)
-    qtbot.waitActive(window)
-    window.context.document.push(Move({"leaf0": (0.0, 0.0)}), "move")
-    analysis = window.context.analysis
-    assert analysis is not None and analysis.findings
-    seen: list[tuple[str, ...]] = []
+    activate(window, qtbot)
+    window.context.document.push(
+        AddParts((Device("lonely", DeviceKind.LEAF, "qm9700"), Device("alone", DeviceKind.GPU, "h100-sxm"))),
+        "add",
+    )
+    window.context.set_analysis(analyse(window.context.document.document))
+    workspace, seen = window.workspace, []
+    assert workspace is not None
+    panel = workspace.findings
     window.context.went_to.connect(seen.append)
+    assert len(panel.findings) >= 2
     QTest.keyClick(window, Qt.Key.Key_N)
-    first = analysis.findings[0]
-    assert seen == [(*first.devices, *first.links)]
+    first = panel.findings[0]
+    assert set(seen[-1]) == {*first.devices, *first.links}
+    assert panel.list.currentIndex().row() == 0 and workspace.status.message.text() == first.title
+    QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ShiftModifier)
+    assert panel.list.currentIndex().row() == len(panel.findings) - 1
+    # A row chosen with the mouse is where the keys go on from.
+    rect = panel.list.visualRect(panel.list.rows.index(0))
+    QTest.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    QTest.keyClick(window, Qt.Key.Key_N)
+    assert panel.list.currentIndex().row() == 1
+
+
+def test_context_may_die_before_the_window(qtbot: Any, qapp: QApplication) -> None:
+    context = AppContext()
+    window = MainWindow(context)
+    context.document.set_document(small_document())
+    context.document.push(Move({"leaf0": (0.0, 0.0)}), "move")
+    context.document.undo_stack.setClean()
+    window.close()
+    with qtbot.captureExceptions() as found:
+        shiboken6.delete(context)
+        qtbot.wait(2 * REFRESH_MS)
+    assert found == []
+    shiboken6.delete(window)
 
 
 def test_dropped_file_is_opened(window: MainWindow, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from dataclasses import replace
 
@@ -24,8 +25,11 @@ from model.document.edits import (
     SetFields,
     SetJob,
 )
+from model.document.start import job_for
 from model.errors import EditRefused
-from model.job.spec import JobSpec
+from model.job.default import default_job
+from model.job.legality import violations
+from model.job.spec import JobSpec, apply_set
 from model.placement.paint import Paint
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
@@ -232,9 +236,13 @@ def _random_edit(kind: str, number: int, draw: st.DataObject, document: Document
 
 
 @settings(max_examples=150, deadline=None)
-@given(kinds=st.lists(_KINDS, min_size=1, max_size=12), draw=st.data())
-def test_random_sequences_undo_and_redo_exactly(kinds: list[str], draw: st.DataObject) -> None:
+@given(kinds=st.lists(_KINDS, min_size=1, max_size=12), default=st.booleans(), draw=st.data())
+def test_random_sequences_undo_and_redo_exactly(
+    kinds: list[str], default: bool, draw: st.DataObject
+) -> None:
     document = node_document()
+    if default:
+        document.job = job_for(document.topology)
     states, undo = [pickle.loads(pickle.dumps(document))], []
     for number, kind in enumerate(kinds):
         undo.append(_random_edit(kind, number, draw, document).apply(document))
@@ -248,6 +256,62 @@ def test_random_sequences_undo_and_redo_exactly(kinds: list[str], draw: st.DataO
         redo.pop().apply(document)
         assert document.same_as(states[number])
         assert document.topology.graph.number_of_edges() == len(document.topology.links())
+
+
+def _gpus(first: int, count: int) -> AddParts:
+    return AddParts(
+        tuple(Device(f"gpu{number}", DeviceKind.GPU, "h100-sxm") for number in range(first, first + count))
+    )
+
+
+def test_a_job_that_nobody_touched_follows_the_gpus() -> None:
+    document, undo, states = Document(), [], [copy.deepcopy(Document())]
+    for edit in (
+        _gpus(0, 3),
+        Batch((_gpus(3, 2), SetFields("device", ("gpu0",), {"state": "down"}))),
+        RemoveParts(("gpu1",)),
+        SetFields("device", ("gpu2",), {"state": "down"}),
+    ):
+        undo.append(edit.apply(document))
+        assert document.last_change.job and document.job == job_for(document.topology)
+        states.append(copy.deepcopy(document))
+    # 3, then 5 − 1, then 3, then 2 GPUs that work; about 1,024 sequences in equal parts (conventions 36).
+    assert [state.job.global_batch for state in states[1:]] == [3 * 341, 4 * 256, 3 * 341, 2 * 512]
+    for state, world in zip(states[1:], (3, 4, 3, 2), strict=True):
+        assert not violations(state.job, world)
+    redo = []
+    for state in reversed(states[:-1]):
+        redo.append(undo.pop().apply(document))
+        assert document.same_as(state)
+    for state in states[1:]:
+        redo.pop().apply(document)
+        assert document.same_as(state)
+
+
+def test_a_job_that_somebody_set_stays() -> None:
+    document = Document()
+    _gpus(0, 4).apply(document)
+    own = apply_set(document.job, "model=mixtral-8x7b")
+    SetJob(own).apply(document)
+    before = copy.deepcopy(document)
+    undo = _gpus(4, 1).apply(document)
+    assert document.job == own
+    undo.apply(document)
+    assert document.same_as(before)
+
+
+def test_a_job_set_to_what_more_gpus_would_get_is_not_lost_by_undo() -> None:
+    document = Document()
+    _gpus(0, 3).apply(document)
+    SetJob(default_job(5, 80e9)).apply(document)
+    before = copy.deepcopy(document)
+    undo = _gpus(3, 2).apply(document)
+    assert document.job == before.job == job_for(document.topology)
+    after = copy.deepcopy(document)
+    redo = undo.apply(document)
+    assert document.same_as(before)
+    redo.apply(document)
+    assert document.same_as(after)
 
 
 def test_checksum_sees_every_part_of_the_content() -> None:
