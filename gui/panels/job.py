@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import partial
 from typing import cast
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -19,7 +22,8 @@ from PySide6.QtWidgets import (
 
 from gui.context import AppContext
 from gui.panels.job_as_of import as_of_text
-from gui.panels.job_more import MoreFields, fill_choices
+from gui.panels.job_fields import GROUPS
+from gui.panels.job_more import MoreFields, Surroundings, fill_choices
 from gui.panels.job_rows import SIZES, JobView, Mark, SizeRow, domain_spans, job_view
 from gui.panels.panel_kit import Panel
 from gui.panels.placement_rows import world_size
@@ -31,10 +35,13 @@ from gui.widgets.style import label, set_font, set_style, themed_icon
 from model.catalog import catalog
 from model.document.document import Change
 from model.document.edits import SetJob
+from model.document.start import has_default_job
 from model.errors import RailsketchError
 from model.job.choices import Choice, legal_values
+from model.job.exchange import Operation
 from model.job.spec import JobSpec, apply_set
 from model.placement.types import Dimension
+from model.topology.types import DeviceKind
 
 _TONE: dict[Mark, str] = {"ok": "2", "warning": "warning", "error": "error", "off": "3"}
 _ICON: dict[Mark, tuple[str, str]] = {
@@ -59,6 +66,20 @@ _NAMES = {
     "pp": "Pipeline stages",
     "dp": "Replicas",
 }
+
+
+def _word(words: Mapping[str, str], value: object) -> str:
+    return words.get(str(value), str(value))
+
+
+def _field_name(path: str) -> str:
+    """What to call a field of the job in the undo menu."""
+    for group in GROUPS:
+        for spec in group.fields:
+            if spec.path == path:
+                return f"{group.text.lower()}: {spec.text}"
+    name = path.rpartition(".")[2]
+    return name.upper() if name in SIZES else name.replace("_", " ")
 
 
 class SizeField(NumberField):
@@ -108,12 +129,14 @@ class SizeLine(QFrame):
         """Show value, mark and reason."""
         if self.field is not None:
             self.field.legal = row.legal
+            self.field.set_empty("–")
             self.field.set_value(row.value)
             self.field.setEnabled(row.editable)
             set_style(self.field, mark=row.mark if row.mark in ("error", "warning") else "")
             self.field.setToolTip(row.text)
             self.field.setAccessibleDescription(row.text)
-        self.number.setText(f"{row.value:,}")
+        self.number.setText("–" if row.value is None else f"{row.value:,}")
+        self.name.setEnabled(row.value is not None)
         self.reason.setText(row.text)
         set_style(self.reason, tone=_TONE[row.mark])
         self._icon = row.mark
@@ -122,7 +145,8 @@ class SizeLine(QFrame):
     def show_theme(self, theme: Theme) -> None:
         """Take over the theme's colours."""
         name, token = _ICON[self._icon]
-        self.mark.setPixmap(theme.pixmap(name, 14, self.devicePixelRatioF(), theme.color(token)))
+        pixmap = theme.pixmap(name, 14, self.devicePixelRatioF(), theme.color(token))
+        self.mark.setPixmap(pixmap if self.reason.text() else QPixmap())
 
     def highlight(self, on: bool, theme: Theme) -> None:
         """Whether GPUs are coloured by this dimension."""
@@ -153,6 +177,7 @@ class JobPanel(Panel):
         self.header = SectionHeader("Job")
 
         self.model = ChoiceField("Model")
+        self.model.setPlaceholderText("Choose a model")
         self.precision = ChoiceField("Precision of the matrix multiplications")
         self.schedule = ChoiceField("Pipeline schedule")
         for field, path in (
@@ -257,8 +282,11 @@ class JobPanel(Panel):
         document, theme = self.context.document.document, self.context.theme.current
         job, world = document.job, world_size(document)
         self.view = view = job_view(job, world, self._spans)
-        self.header.set_note(view.model_text)
+        unasked = world == 0 and has_default_job(document)
+        self.header.set_note("" if unasked else view.model_text)
         self._show_choices(job, world)
+        if unasked:
+            self.model.setCurrentIndex(-1)
         for field, path, value in (
             (self.batch, "global_batch", job.global_batch),
             (self.sequence, "sequence_length", job.sequence_length),
@@ -272,8 +300,7 @@ class JobPanel(Panel):
         self.count_text.setText(view.microbatch_text)
         for row in view.sizes:
             self.sizes[row.name].show_row(row, theme)
-            self.sizes[row.name].setVisible(world > 0)
-        self.more.show_job(job, world, view.broken)
+        self._show_more()
         self.verdict.setText(view.verdict.text)
         off = view.verdict.mark == "off"
         set_style(self.verdict, soft="" if off else view.verdict.mark, tone="2" if off else "")
@@ -302,7 +329,7 @@ class JobPanel(Panel):
                 choices = legal_values(job, world, path)
             except RailsketchError:
                 choices = tuple(Choice(value) for value in words)
-            fill_choices(field, path, choices, getattr(job, path), words)
+            fill_choices(field, choices, getattr(job, path), partial(_word, words))
 
     def _show_as_of(self) -> None:
         text = ""
@@ -315,7 +342,23 @@ class JobPanel(Panel):
         for name, line in self.sizes.items():
             line.highlight(name == self.context.colour_by, self.context.theme.current)
 
+    def _show_more(self) -> None:
+        """The fields behind "More", while they are unfolded: each asks what would be legal."""
+        if self.view is None or not self.fold.isChecked():
+            return
+        document, report = self.context.document.document, self.report
+        operations: dict[str, frozenset[Operation]] = {}
+        for exchange in report.exchanges if report is not None else ():
+            seen = operations.get(exchange.dimension, frozenset())
+            operations[exchange.dimension] = seen | {exchange.operation}
+        storage = tuple(
+            device.id for device in document.topology.devices() if device.kind is DeviceKind.STORAGE
+        )
+        around = Surroundings(world_size(document), self.view.broken, storage, operations)
+        self.more.show_job(document.job, around)
+
     def _unfold(self, on: bool) -> None:
+        self._show_more()
         self.more.setVisible(on)
         self.fold.setText("Less" if on else "More")
         themed_icon(self.fold, self.context.theme, "chevron-up" if on else "chevron-down")
@@ -333,8 +376,7 @@ class JobPanel(Panel):
         try:
             changed = apply_set(job, f"{path}={json.dumps(value)}")
             if changed != job:
-                name = path.rpartition(".")[2].replace("_", " ")
-                self.context.document.push(SetJob(changed), f"Set {name} to {value}")
+                self.context.document.push(SetJob(changed), f"Set {_field_name(path)}")
         except RailsketchError as error:
             self.context.say(f"{str(error)[:1].upper()}{str(error)[1:]}.")
             self.refresh()

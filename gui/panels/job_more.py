@@ -1,149 +1,99 @@
-"""The foldable rest of the job panel: switches and choices that are seldom touched."""
+"""The foldable rest of the job panel: everything of the job that is seldom touched."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QStandardItemModel
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
+from gui.panels import job_texts
+from gui.panels.job_fields import (
+    GROUPS,
+    FieldSpec,
+    choice_text,
+    fitting_algorithms,
+    has_effect,
+    storage_choices,
+    value_at,
+)
 from gui.widgets.fields import ChoiceField, NumberField, TextField
 from gui.widgets.style import label, set_font, set_style
 from model.job.choices import Choice, legal_values
+from model.job.exchange import Operation
 from model.job.spec import JobSpec
 
 _NOT_BUILT = "not built yet"
-
-
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
-    """One row: the path of the job field, its name for people, and how it is edited."""
-
-    path: str
-    text: str
-    kind: Literal["choice", "flag", "number", "decimal"]
-    tip: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A head and its rows."""
-
-    text: str
-    fields: tuple[FieldSpec, ...]
-
-
-GROUPS: tuple[Group, ...] = (
-    Group(
-        "State and activations",
-        (
-            FieldSpec("parallel.zero", "ZeRO", "choice", "What is sharded over the replicas"),
-            FieldSpec("gradient_precision", "Gradients in", "choice", "Precision in which they are reduced"),
-            FieldSpec("recompute", "Recompute", "choice", "What the backward works out again"),
-            FieldSpec("attention", "Attention", "choice"),
-            FieldSpec("parallel.sequence_parallel", "Sequence parallel", "flag", "Norms cut over TP"),
-            FieldSpec("vocabulary_multiple", "Vocabulary multiple", "number",
-                      "The vocabulary is padded to a multiple of this × TP"),
-        ),
-    ),
-    Group(
-        "Ranks",
-        (
-            FieldSpec("parallel.order", "Order", "choice", "From the smallest stride to the largest"),
-            FieldSpec("parallel.dp", "DP", "choice", "Derived from what is left, or fixed"),
-            FieldSpec("parallel.vpp", "Chunks a stage", "choice"),
-            FieldSpec("parallel.etp", "Expert TP", "choice"),
-        ),
-    ),
-    Group(
-        "Overlap with compute",
-        (
-            FieldSpec("overlap.gradients", "Gradients", "flag"),
-            FieldSpec("overlap.parameters", "Parameters", "flag"),
-            FieldSpec("overlap.pipeline", "Pipeline sends", "flag"),
-            FieldSpec("overlap.tensor", "Tensor parallel", "flag"),
-            FieldSpec("overlap.experts", "Experts", "flag"),
-        ),
-    ),
-    Group(
-        "Collective algorithm",
-        (
-            FieldSpec("collectives.tp", "TP", "choice"),
-            FieldSpec("collectives.cp", "CP", "choice"),
-            FieldSpec("collectives.ep", "EP", "choice"),
-            FieldSpec("collectives.dp", "DP", "choice"),
-        ),
-    ),
-    Group(
-        "Experts",
-        (
-            FieldSpec("experts.imbalance", "Imbalance", "decimal", "Most loaded expert rank ÷ mean"),
-            FieldSpec("experts.dispatch", "Dispatch", "choice"),
-            FieldSpec("experts.dispatch_precision", "Dispatch in", "choice"),
-        ),
-    ),
-)  # fmt: skip
-
-_WORDS: Mapping[str, Mapping[object, str]] = {
-    "parallel.zero": {0: "0: nothing sharded", 1: "1: optimizer", 2: "2: + gradients", 3: "3: + weights"},
-    "parallel.dp": {None: "derived"},
-    "recompute": {"none": "None", "selective": "Selective", "full": "Full"},
-    "attention": {"flash": "Flash", "core": "Core"},
+_READ: Mapping[str, Callable[[str], object]] = {
+    "count": job_texts.read_count,
+    "counts": job_texts.read_counts,
+    "decimal": job_texts.read_decimal,
+    "share": job_texts.read_share,
+    "bytes": job_texts.read_bytes,
+    "seconds": job_texts.read_seconds,
+}
+_WRITE: Mapping[str, Callable[[Any], str]] = {
+    "count": lambda value: f"{value:,}",
+    "counts": lambda value: ", ".join(str(one) for one in value),
+    "decimal": lambda value: f"{value:g}",
+    "share": job_texts.share_text,
+    "bytes": job_texts.bytes_text,
+    "seconds": job_texts.seconds_text,
 }
 
 
-def value_at(job: JobSpec, path: str) -> Any:
-    """The value of a job field as in the job file."""
-    value: Any = job.to_json()
-    for name in path.split("."):
-        value = value[name]
-    return value
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the fields need to know beside the job: GPUs, broken fields with reasons, storage devices, and
+    the operations of each dimension where a report tells.
+    """
 
-
-def choice_text(path: str, value: object) -> str:
-    """A value for people."""
-    known = _WORDS.get(path, {})
-    if value in known:
-        return known[value]
-    return value.upper() if isinstance(value, str) and value in ("bf16", "fp8", "fp32") else str(value)
+    world: int
+    broken: Mapping[str, str] = field(default_factory=dict)
+    storage: tuple[str, ...] = ()
+    operations: Mapping[str, frozenset[Operation]] = field(default_factory=dict)
 
 
 def fill_choices(
-    field: ChoiceField,
-    path: str,
+    combo: ChoiceField,
     choices: tuple[Choice, ...],
     current: object,
-    words: Mapping[str, str] | None = None,
+    text_of: Callable[[object], str],
 ) -> None:
-    """Offer values; those that are not built yet are greyed and say why, illegal ones say why."""
-    field.clear()
+    """Offer values; those that are not built yet are greyed and say why, illegal ones are marked and say
+    why.
+    """
+    combo.clear()
     values = [choice.value for choice in choices]
     if current not in values:
         choices = (*choices, Choice(current))  # type: ignore[arg-type]
-    model = field.model()
+    model = combo.model()
     for row, choice in enumerate(choices):
         missing = choice.reason.startswith(_NOT_BUILT)
-        text = (words or {}).get(str(choice.value)) or choice_text(path, choice.value)
-        field.addItem(f"{text} ({_NOT_BUILT})" if missing else text, choice.value)
-        field.setItemData(row, choice.reason, Qt.ItemDataRole.ToolTipRole)
+        note = f" ({_NOT_BUILT})" if missing else " · illegal here" if choice.reason else ""
+        combo.addItem(f"{text_of(choice.value)}{note}", choice.value)
+        combo.setItemData(row, choice.reason, Qt.ItemDataRole.ToolTipRole)
         if missing and isinstance(model, QStandardItemModel):
             item = model.item(row)
             item.setEnabled(choice.value == current)
     index = next((row for row, choice in enumerate(choices) if choice.value == current), 0)
-    field.setCurrentIndex(index)
+    combo.setCurrentIndex(index)
 
 
 class MoreFields(QWidget):
-    """The rows of `GROUPS`. `committed` gives path and value of what the user set."""
+    """The rows of `GROUPS` that have an effect. `committed` gives path and value of what the user set."""
 
     committed = Signal(str, object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.fields: dict[str, QWidget] = {}
+        self.reasons: dict[str, QLabel] = {}
+        self._names: dict[str, QLabel] = {}
+        self._heads: dict[str, QLabel] = {}
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(10)
@@ -151,47 +101,76 @@ class MoreFields(QWidget):
         grid.setColumnStretch(1, 1)
         row = 0
         for group in GROUPS:
-            grid.addWidget(label(group.text, 11, 600, "3"), row, 0, 1, 2)
+            head = self._heads[group.text] = label(group.text, 11, 600, "3")
+            head.setContentsMargins(0, 6 if row else 0, 0, 0)
+            grid.addWidget(head, row, 0, 1, 2)
             row += 1
             for spec in group.fields:
-                field = self._field(spec)
-                field.setToolTip(spec.tip)
-                field.setAccessibleDescription(spec.tip)
-                self.fields[spec.path] = field
-                if isinstance(field, QCheckBox):
-                    grid.addWidget(field, row, 0, 1, 2)
-                else:
-                    name = label(spec.text, 11, 400, "2")
-                    name.setBuddy(field)
-                    grid.addWidget(name, row, 0)
-                    grid.addWidget(field, row, 1)
-                row += 1
+                row = self._add(grid, spec, row)
 
-    def show_job(self, job: JobSpec, world: int, broken: Mapping[str, str]) -> None:
-        """Show the values of a job, and mark the fields that break a rule."""
+    def _add(self, grid: QGridLayout, spec: FieldSpec, row: int) -> int:
+        made = self._field(spec)
+        made.setAccessibleDescription(spec.tip)
+        self.fields[spec.path] = made
+        if isinstance(made, QCheckBox):
+            grid.addWidget(made, row, 0, 1, 2)
+        else:
+            name = self._names[spec.path] = label(spec.text, 11, 400, "2")
+            name.setBuddy(made)
+            name.setToolTip(spec.tip)
+            grid.addWidget(name, row, 0)
+            grid.addWidget(made, row, 1)
+        reason = self.reasons[spec.path] = label("", 11, 400, "error", wrap=True)
+        grid.addWidget(reason, row + 1, 0, 1, 2)
+        return row + 2
+
+    def show_job(self, job: JobSpec, around: Surroundings) -> None:
+        """Show the values of a job, mark the fields that break a rule, leave out those without effect."""
         for group in GROUPS:
+            any_shown = False
             for spec in group.fields:
-                field, value = self.fields[spec.path], value_at(job, spec.path)
-                reason = broken.get(spec.path, "")
-                set_style(field, mark="error" if reason else "")
-                field.setToolTip(reason or spec.tip)
-                self._show(spec, field, job, world, value)
+                made, reason = self.fields[spec.path], around.broken.get(spec.path, "")
+                shown = bool(reason) or has_effect(spec, job)
+                any_shown = any_shown or shown
+                made.setVisible(shown)
+                if spec.path in self._names:
+                    self._names[spec.path].setVisible(shown)
+                self.reasons[spec.path].setText(f"{reason[:1].upper()}{reason[1:]}")
+                self.reasons[spec.path].setVisible(bool(reason))
+                set_style(made, mark="error" if reason else "")
+                made.setToolTip(reason or spec.tip)
+                if shown:
+                    self._show(spec, made, job, around)
+            self._heads[group.text].setVisible(any_shown)
 
-    def _show(self, spec: FieldSpec, field: QWidget, job: JobSpec, world: int, value: Any) -> None:
-        if isinstance(field, NumberField):
-            field.set_value(int(value))
-        elif isinstance(field, TextField):
-            field.set_value(f"{value:g}")
-        elif isinstance(field, ChoiceField):
-            fill_choices(field, spec.path, legal_values(job, world, spec.path), value)
-        elif isinstance(field, QCheckBox):
-            field.setChecked(bool(value))
-            other = [choice for choice in legal_values(job, world, spec.path) if choice.value != value]
+    def _show(self, spec: FieldSpec, made: QWidget, job: JobSpec, around: Surroundings) -> None:
+        value = value_at(job, spec.path)
+        if isinstance(made, NumberField):
+            made.set_value(int(value))
+        elif isinstance(made, TextField):
+            made.set_value("" if value is None else _WRITE[spec.kind](value))
+            made.setPlaceholderText(spec.empty)
+        elif isinstance(made, ChoiceField):
+            choices = self._choices(spec, job, around)
+            fill_choices(made, choices, value, lambda one: choice_text(spec, one))
+        elif isinstance(made, QCheckBox):
+            made.setChecked(bool(value))
+            other = [one for one in legal_values(job, around.world, spec.path) if one.value != value]
             reason = other[0].reason if other and other[0].reason.startswith(_NOT_BUILT) else ""
-            field.setEnabled(not reason)
+            made.setEnabled(not reason)
             if reason:
-                field.setToolTip(reason)
-            field.setText(f"{spec.text} ({_NOT_BUILT})" if reason else spec.text)
+                made.setToolTip(reason)
+            made.setText(f"{spec.text} ({_NOT_BUILT})" if reason else spec.text)
+
+    @staticmethod
+    def _choices(spec: FieldSpec, job: JobSpec, around: Surroundings) -> tuple[Choice, ...]:
+        if spec.kind == "storage":
+            return tuple(Choice(one) for one in storage_choices(around.storage))
+        choices = legal_values(job, around.world, spec.path)
+        if spec.kind == "algorithm":
+            fitting = fitting_algorithms(around.operations.get(spec.path.rpartition(".")[2], ()))
+            choices = tuple(choice for choice in choices if choice.value in fitting)
+        return choices
 
     def _field(self, spec: FieldSpec) -> QWidget:
         if spec.kind == "flag":
@@ -199,24 +178,17 @@ class MoreFields(QWidget):
             set_font(box, 11)
             box.clicked.connect(lambda checked, path=spec.path: self.committed.emit(path, checked))
             return box
-        if spec.kind == "choice":
+        if spec.kind in ("choice", "storage", "algorithm"):
             choice = ChoiceField(spec.text)
             choice.activated.connect(
-                lambda index, path=spec.path, field=choice: self.committed.emit(path, field.itemData(index))
+                lambda index, path=spec.path, made=choice: self.committed.emit(path, made.itemData(index))
             )
             return choice
         if spec.kind == "number":
-            number = NumberField(1, 2**20, spec.text)
+            number = NumberField(spec.low, 2**31 - 1, spec.text)
             number.committed.connect(lambda value, path=spec.path: self.committed.emit(path, value))
             return number
-        decimal = TextField(spec.text)
-        decimal.committed.connect(lambda text, path=spec.path: self.committed.emit(path, _decimal(text)))
-        return decimal
-
-
-def _decimal(text: str) -> object:
-    """The number that was typed, with comma or point; what is none stays text and is refused."""
-    try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        return text
+        typed = TextField(spec.text)
+        read = _READ[spec.kind]
+        typed.committed.connect(lambda text, path=spec.path: self.committed.emit(path, read(text)))
+        return typed

@@ -27,10 +27,10 @@ _MOST_SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class SizeRow:
-    """One parallel size: its value, a mark, the reason beside it, and the values that would be legal."""
+    """One parallel size: its value (None without GPUs), a mark, the reason beside it, what would be legal."""
 
     name: str
-    value: int
+    value: int | None
     mark: Mark
     text: str
     legal: tuple[int, ...]
@@ -110,7 +110,7 @@ def _row(
     only_one = effect is not None and not is_built(path, 2)
     no_experts = name == "ep" and shape.moe is None
     if world == 0:
-        return SizeRow(name, value, "off", "", (), False)
+        return SizeRow(name, None, "off", "", (), False)
     legal = tuple(
         choice.value
         for choice in legal_values(job, world, path)

@@ -11,10 +11,12 @@ from pytestqt.qtbot import QtBot
 
 from gui.context import AppContext
 from gui.panels.job import JobPanel
-from gui.widgets.fields import ChoiceField
-from model.document.edits import SetJob
+from gui.panels.job_fields import value_at
+from gui.widgets.fields import ChoiceField, NumberField, TextField
+from model.document.edits import AddParts, SetJob
 from model.job.spec import apply_set
 from model.step.report import Analysis
+from model.topology.types import Device, DeviceKind
 
 
 def shown(qtbot: QtBot, context: AppContext) -> JobPanel:
@@ -156,7 +158,142 @@ def test_the_colouring_dimension_is_highlighted(qtbot: QtBot, context: AppContex
 def test_without_gpus_it_says_the_next_act(qtbot: QtBot, empty_context: AppContext) -> None:
     panel = shown(qtbot, empty_context)
     assert panel.verdict.text().startswith("No GPUs yet.")
-    assert not panel.sizes["tp"].isVisible()
+    assert panel.model.currentText() == "" and panel.model.placeholderText() == "Choose a model"
+    for line in panel.sizes.values():
+        shown_size = line.field.text() if line.field is not None else line.number.text()
+        assert shown_size == "–" and line.reason.text() == ""
+        assert line.field is None or not line.field.isEnabled()
+
+
+def test_sizes_fill_themselves_in_with_the_first_gpus(qtbot: QtBot, empty_context: AppContext) -> None:
+    """3 GPUs: DP 3 and 3 × 341 sequences; undo brings the empty panel back."""
+    panel = shown(qtbot, empty_context)
+    gpus = tuple(Device(f"gpu{number}", DeviceKind.GPU, "h100-sxm") for number in range(3))
+    empty_context.document.push(AddParts(gpus), "add GPUs")
+    assert panel.verdict.text() == "Legal: TP 1 × CP 1 × PP 1 × DP 3 = 3 GPUs"
+    assert panel.sizes["dp"].number.text() == "3" and panel.batch.value() == 1023
+    assert panel.sizes["tp"].field is not None and panel.sizes["tp"].field.isEnabled()
+    empty_context.document.undo_stack.undo()
+    assert panel.sizes["dp"].number.text() == "–" and panel.model.currentText() == ""
+    empty_context.document.undo_stack.redo()
+    assert panel.batch.value() == 1023
+
+
+def unfolded(qtbot: QtBot, context: AppContext, *settings: str) -> JobPanel:
+    """The panel with "More" open, after some settings."""
+    job = context.document.document.job
+    for setting in settings:
+        job = apply_set(job, setting)
+    context.document.push(SetJob(job), "outside")
+    panel = shown(qtbot, context)
+    qtbot.mouseClick(panel.fold, Qt.MouseButton.LeftButton)
+    return panel
+
+
+def type_text(qtbot: QtBot, panel: JobPanel, path: str, text: str) -> TextField:
+    field = panel.more.fields[path]
+    assert isinstance(field, TextField) and field.isVisible()
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, text) if text else qtbot.keyClick(field, Qt.Key.Key_Delete)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    return field
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "value", "text"),
+    [
+        ("parallel.layers_per_stage", "7-8-8-9", [7, 8, 8, 9], "7, 8, 8, 9"),
+        ("overlap.bucket_bytes", "25 MiB", 25 * 2**20, "25 MiB"),
+        ("overlap.sm_share", "12,5 %", 0.125, "12.5 %"),
+        ("experts.capacity_factor", "1.25", 1.25, "1.25"),
+        ("checkpoint.every_steps", "1,000", 1000, "1,000"),
+        ("calibration.mfu", "41", 0.41, "41 %"),
+        ("calibration.layer_forward_s", "2.5 ms", 0.0025, "2.5 ms"),
+    ],
+)
+def test_typed_fields_of_more(
+    qtbot: QtBot, context: AppContext, path: str, typed: str, value: object, text: str
+) -> None:
+    panel = unfolded(qtbot, context)
+    before = context.document.document.job
+    field = type_text(qtbot, panel, path, typed)
+    stack = context.document.undo_stack
+    assert value_at(context.document.document.job, path) == value and field.text() == text
+    assert stack.count() == 2
+    stack.undo()
+    assert context.document.document.job == before
+    stack.redo()
+    assert field.text() == text
+    type_text(qtbot, panel, path, "")
+    if path != "overlap.sm_share":
+        assert value_at(context.document.document.job, path) is None
+
+
+def test_fields_come_and_go_with_their_effect(qtbot: QtBot, context: AppContext) -> None:
+    panel = unfolded(qtbot, context, "routing.policy=even")
+    fields = panel.more.fields
+    assert fields["experts.dispatch"].isVisible() and fields["parallel.layers_per_stage"].isVisible()
+    for path in ("routing.seed", "parallel.cp_algorithm", "experts.node_limit", "checkpoint.to"):
+        assert not fields[path].isVisible(), path
+    policy = fields["routing.policy"]
+    assert isinstance(policy, ChoiceField)
+    policy.setFocus()
+    qtbot.keyClick(policy, Qt.Key.Key_Down)
+    assert context.document.document.job.routing.policy == "hashed"
+    seed = fields["routing.seed"]
+    assert isinstance(seed, NumberField) and seed.isVisible() and fields["routing.queue_pairs"].isVisible()
+    seed.setFocus()
+    qtbot.keyClick(seed, Qt.Key.Key_Up)
+    assert context.document.document.job.routing.seed == 1
+    # What somebody set stays in sight, also where it has no effect any more.
+    policy.setFocus()
+    qtbot.keyClick(policy, Qt.Key.Key_Up)
+    assert context.document.document.job.routing.policy == "even" and seed.isVisible()
+    assert not fields["routing.queue_pairs"].isVisible()
+
+
+def test_interleaving_shows_its_fields_and_its_rules(qtbot: QtBot, context: AppContext) -> None:
+    panel = unfolded(qtbot, context)
+    chunks = panel.more.fields["parallel.vpp"]
+    assert isinstance(chunks, ChoiceField) and chunks.currentText() == "1"
+    chunks.setFocus()
+    qtbot.keyClick(chunks, Qt.Key.Key_Down)
+    assert context.document.document.job.parallel.vpp == 2
+    assert panel.more.fields["parallel.microbatch_group"].isVisible()
+    assert panel.sizes["pp"].reason.text() == "32 layers → 2 chunks of 4 a stage"
+    row = panel.schedule.findData("dualpipe")
+    assert panel.schedule.itemText(row).startswith("DualPipe")
+
+
+def test_layers_that_do_not_add_up_are_said_beside_the_field(qtbot: QtBot, context: AppContext) -> None:
+    panel = unfolded(qtbot, context)
+    type_text(qtbot, panel, "parallel.layers_per_stage", "8, 8, 8")
+    reason = panel.more.reasons["parallel.layers_per_stage"]
+    assert reason.isVisible() and "3 entries that add up to 24" in reason.text()
+    assert panel.verdict.property("soft") == "error"
+    context.document.undo_stack.undo()
+    assert not reason.isVisible() and panel.verdict.property("soft") == "ok"
+
+
+def test_algorithms_offered_are_those_of_the_operations(qtbot: QtBot, context: AppContext) -> None:
+    panel = unfolded(qtbot, context)
+    experts = panel.more.fields["collectives.ep"]
+    assert isinstance(experts, ChoiceField)
+    assert [experts.itemData(row) for row in range(experts.count())] == ["auto", "direct", "pxn"]
+    replicas = panel.more.fields["collectives.dp"]
+    assert isinstance(replicas, ChoiceField) and replicas.findData("pxn") < 0 <= replicas.findData("ring")
+
+
+def test_storage_devices_are_offered(qtbot: QtBot, context: AppContext) -> None:
+    panel = unfolded(qtbot, context)
+    context.document.push(AddParts((Device("disks", DeviceKind.STORAGE, "storage"),)), "add storage")
+    source = panel.more.fields["data.from"]
+    assert isinstance(source, ChoiceField) and source.currentText() == "not counted"
+    source.setFocus()
+    qtbot.keyClick(source, Qt.Key.Key_Down)
+    assert context.document.document.job.data.source == "disks"
+    assert panel.more.fields["data.bytes_per_token"].isVisible()
 
 
 def test_another_edit_of_the_job_shows(qtbot: QtBot, context: AppContext) -> None:
