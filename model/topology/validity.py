@@ -91,7 +91,7 @@ def check_device(device: Device) -> None:
         _text("device", device.id, "label", device.label)
     if device.rail is not None:
         _integer("device", device.id, "rail", device.rail, least=0)
-    if device.speed != 1.0:
+    if type(device.speed) is not float or device.speed != 1.0:
         _number("device", device.id, "speed", device.speed, above=0.0, most=1.0)
     _rack_fields("device", device)
 
@@ -108,11 +108,11 @@ def check_link(link: Link) -> None:
     if link.a == link.b:
         _refuse("link", link.id, f"both ends are {link.a}; a link joins two devices")
     _number("link", link.id, "the speed of a lane in bytes/s", link.lane_bytes_per_s, above=0.0, most=1e18)
-    if link.count != 1:
+    if type(link.count) is not int or link.count != 1:
         _integer("link", link.id, "count", link.count, least=1)
     if link.count > 1_000_000:
         _refuse("link", link.id, f"a bundle holds at most 1,000,000 cables, not {link.count:,}")
-    if link.share != 1.0:
+    if type(link.share) is not float or link.share != 1.0:
         _number("link", link.id, "share", link.share, above=0.0, most=1.0)
     _not_negative("link", link.id, "latency_s", link.latency_s)
     _not_negative("link", link.id, "length_m", link.length_m)
