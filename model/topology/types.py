@@ -105,7 +105,7 @@ class Link:
 
     @property
     def capacity_bytes_per_s(self) -> float:
-        """What the whole bundle can carry now, in one direction (conventions: state `down` carries nothing)."""
+        """What the whole bundle can carry now, in one direction (conventions 7: down carries nothing)."""
         if self.state is State.DOWN:
             return 0.0
         if self.state is State.DEGRADED:
