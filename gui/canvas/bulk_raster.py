@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from gui.canvas.scene_index import FloatArray
 
 COVERAGES = 8
 KEYS_A_HALF = 2 * COVERAGES
-_CHUNK = 400_000  # pixels of one pass, so that scratch arrays stay small
+_CHUNK = 120_000  # pixels of one pass, so that scratch arrays stay small and a pass takes few milliseconds
 _STEEPEST = 2**0.5
 
 
@@ -24,6 +24,19 @@ def raster_halves(
     `flat` (s, 2k + 1, 2) are points in device pixels and `width` (s,) line widths. Half h of strand i has
     number 2·i + h; its keys are number · 16 + stripe · 8 + coverage. Without `smooth` lines are whole pixels.
     """
+    steps = raster_steps(flat, width, size, smooth=smooth)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            buffer: NDArray[np.int32] = end.value
+            return buffer
+
+
+def raster_steps(
+    flat: FloatArray, width: FloatArray, size: tuple[int, int], *, smooth: bool
+) -> Generator[None, None, NDArray[np.int32]]:
+    """`raster_halves` in passes of a few milliseconds; returns the buffer."""
     columns, rows = size
     begin, end, half, offset, wide = _clipped(*_pieces(flat, width), size)
     edges = np.zeros(columns * rows, dtype=np.int32)
@@ -36,6 +49,7 @@ def raster_halves(
         lengths = np.ceil(np.abs(end[chosen] - begin[chosen]).max(axis=1))
         parts = np.cumsum(np.maximum(lengths, 1)) // (_CHUNK // count)
         for part in np.split(chosen, np.flatnonzero(np.diff(parts)) + 1):
+            yield
             for where, key in _pixels(
                 begin[part], end[part], half[part], offset[part], wide[part], int(count), size, smooth
             ):

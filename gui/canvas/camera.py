@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF
 
 from gui.canvas.scene_index import FloatArray
 
-MIN_ZOOM = 0.02
+MIN_ZOOM = 0.005
 MAX_ZOOM = 4.0
 
 

@@ -16,6 +16,7 @@ from gui.theme import Theme
 from model.topology.footprint import CONTAINER_TITLE
 from model.topology.types import ContainerKind
 
+_CARDS_A_STEP = 120
 _RADIUS = {
     ContainerKind.TRAY: 8.0,
     ContainerKind.RACK: 10.0,
@@ -31,19 +32,37 @@ class ContainerPainter:
         self.theme = theme
         self.lettering = Lettering(theme)
 
+    def parts(self, index: SceneIndex, camera: Camera) -> list[list[tuple[int, QRectF]]]:
+        """Those that can be seen, in parts that take few milliseconds to paint."""
+        seen = _seen(index, camera)
+        return [seen[begin : begin + _CARDS_A_STEP] for begin in range(0, len(seen), _CARDS_A_STEP)]
+
     def cards(
-        self, painter: QPainter, index: SceneIndex, *, trays: bool, camera: Camera, level: Level
+        self,
+        painter: QPainter,
+        index: SceneIndex,
+        *,
+        trays: bool,
+        camera: Camera,
+        level: Level,
+        some: list[tuple[int, QRectF]] | None = None,
     ) -> None:
-        """Paint the cards of the trays, or of all other containers, that can be seen."""
-        for row, rect in _seen(index, camera):
-            if (index.containers[row].kind is ContainerKind.TRAY) == trays:
+        """Paint the cards of the trays, or of all other containers, that can be seen (or of a part)."""
+        for row, rect in _seen(index, camera) if some is None else some:
+            if bool(index.is_tray[row]) == trays:
                 self._card(painter, index, row, rect, level)
 
     def titles(
-        self, painter: QPainter, index: SceneIndex, subtitles: Mapping[int, str], camera: Camera
+        self,
+        painter: QPainter,
+        index: SceneIndex,
+        subtitles: Mapping[int, str],
+        camera: Camera,
+        *,
+        some: list[tuple[int, QRectF]],
     ) -> None:
-        """Paint their names above the links; `subtitles` by row."""
-        for row, rect in _seen(index, camera):
+        """Paint the names of some above the links; `subtitles` by row."""
+        for row, rect in some:
             self._title(painter, index, row, rect, subtitles.get(row, ""), camera)
 
     def _card(self, painter: QPainter, index: SceneIndex, row: int, rect: QRectF, level: Level) -> None:
@@ -123,10 +142,10 @@ def _seen(index: SceneIndex, camera: Camera) -> list[tuple[int, QRectF]]:
         (boxes[:, 0] < camera.width) & (boxes[:, 2] > 0) & (boxes[:, 1] < camera.height) & (boxes[:, 3] > 0)
     )
     order = np.argsort(index.depth, kind="stable")
+    order = order[seen[order]]
     return [
         (row, QRectF(x0, y0, x1 - x0, y1 - y0))
         for row, (x0, y0, x1, y1) in zip(order.tolist(), boxes[order].tolist(), strict=True)
-        if seen[row]
     ]
 
 

@@ -40,8 +40,9 @@ class DevicePainter:
         camera: Camera,
         level: Level,
         rows: IntArray,
+        occupied: Occupancy,
     ) -> None:
-        """Paint the devices `rows`; `second_lines` by row, `names` of all rows."""
+        """Paint the devices `rows`; `second_lines` by row, `names` of all rows; `occupied` by other names."""
         boxes = camera.boxes(
             np.hstack((index.centre[rows] - index.half[rows], index.centre[rows] + index.half[rows]))
         )
@@ -53,7 +54,6 @@ class DevicePainter:
         else:
             self._gpu_fills(painter, index, look, *tile)
         self._boxes(painter, index, rows[~gpu], boxes[~gpu], level)
-        occupied = Occupancy()
         for row, box in zip(rows[~gpu].tolist(), boxes[~gpu].tolist(), strict=True):
             rect = QRectF(box[0], box[1], box[2] - box[0], box[3] - box[1])
             if level >= Level.RANKS:

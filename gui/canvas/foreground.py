@@ -31,7 +31,10 @@ class Foreground:
     def box_of(self, painter: ScenePainter, ident: str) -> QRectF | None:
         """The box of a device or container in pixels."""
         index = painter.scene.index
-        if ident in index.device_row:
+        far = painter.far.box_of(index, ident) if painter.far is not None else None
+        if far is not None:
+            box = far
+        elif ident in index.device_row:
             row = index.device_row[ident]
             low, high = index.centre[row] - index.half[row], index.centre[row] + index.half[row]
             box = np.concatenate((low, high))
@@ -49,10 +52,12 @@ class Foreground:
         view = QRectF(0, 0, painter.camera.width, painter.camera.height)
         out.setBrush(Qt.BrushStyle.NoBrush)
         many = len(lit.selection) + len(lit.devices) > 2000
+        framed: set[tuple[float, float]] = set()
         for ident in lit.selection | lit.devices:
             box = self.box_of(painter, ident)
-            if box is None or not box.intersects(view):
+            if box is None or not box.intersects(view) or (box.left(), box.top()) in framed:
                 continue
+            framed.add((box.left(), box.top()))  # far out one box stands for many
             radius = 5.0 if ident in painter.scene.index.device_row else 8.0
             if not many and ident in lit.selection:
                 out.setPen(QPen(soft, 4))
@@ -149,7 +154,7 @@ class Foreground:
             return 0
         shown = painter.shown
         loads = painter.scene.loads(painter.strands)
-        flat = painter.camera.points(painter.flat[shown])
+        flat = painter.camera.points(painter.seen)
         length = np.hypot(*np.moveaxis(np.diff(flat, axis=1), 2, 0)).sum(axis=1)
         wanted = loads.utilisation[shown] * (length / _DOT_SPACING_PX)[:, None]
         total = float(wanted.sum())

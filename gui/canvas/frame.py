@@ -1,20 +1,26 @@
-"""`Frame`: the finished picture of the viewport, in layers, so that only what changed is painted again."""
+"""`Frame`: the finished picture of the viewport, in layers, so that only what changed is painted again.
+
+What takes long is painted in slices: `begin` and `go_on` fill the layers a few milliseconds at a time while
+the last picture stays on the screen; `image` does the rest at once.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
+import numpy as np
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter
 
 from gui.canvas.camera import Camera
 from gui.canvas.levels import Level
 from gui.canvas.scene import Scene
-from gui.canvas.scene_painter import Lit, ScenePainter
+from gui.canvas.scene_painter import Lit, Painters, ScenePainter, in_view
 from gui.theme import Theme
 
-QUICK_S = 0.022
-"""A picture painted within this time follows the hand itself; a dearer one is moved until the hand rests."""
+QUICK_PARTS = 700
+"""A view of at most so many devices and links is painted at once and follows the hand itself."""
 
 
 class Frame:
@@ -22,11 +28,10 @@ class Frame:
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
         self.scene = scene
-        self.set_theme(theme)
-        self.cost_s = 0.0
         self.paints = 0
-        self._composed: QImage | None = None
         self._composed_camera: Camera | None = None
+        self.set_theme(theme)
+        self._quick_of: tuple[tuple[object, ...], bool] = ((), True)
 
     def set_theme(self, theme: Theme) -> None:
         """Start anew with other colours."""
@@ -34,6 +39,9 @@ class Frame:
         self._view_key: tuple[object, ...] = ()
         self._gpu_key: tuple[object, ...] = ()
         self._frame_key: tuple[object, ...] = ()
+        self._work: Iterator[None] | None = None
+        self._ground: QImage | None = None
+        self._composed: QImage | None = None
 
     def prepare(self, camera: Camera, level: Level) -> None:
         """Take a view without painting: hit tests work from here on."""
@@ -41,48 +49,93 @@ class Frame:
         if key != self._view_key:
             self._view_key = key
             self.painter.prepare(camera, level)
-            self._ground: QImage | None = None
+            self._ground = None
             self._gpu_key = ()
+            self._work = None
+
+    # Layers
+
+    def ready(self, camera: Camera, level: Level) -> bool:
+        """Whether the layers of a view are painted; `image` then only lays them on each other."""
+        self.prepare(camera, level)
+        return self._ground is not None and self._gpu_key == (self._view_key, self.scene.gpus_version)
+
+    def begin(self, camera: Camera, level: Level) -> None:
+        """Get the layers of a view painted by `go_on`."""
+        self.prepare(camera, level)
+        if self._work is None:
+            self._work = self._steps(camera)
+
+    def go_on(self, budget_s: float) -> bool:
+        """Paint on for about `budget_s` seconds; whether everything is done."""
+        end = time.perf_counter() + budget_s
+        while self._work is not None:
+            try:
+                next(self._work)
+            except StopIteration:
+                self._work = None
+            if time.perf_counter() >= end:
+                break
+        return self._work is None
+
+    def _steps(self, camera: Camera) -> Iterator[None]:
+        gpu_key = (self._view_key, self.scene.gpus_version)
+        if self._ground is None:
+            ground, trays = self._blank(camera), self._blank(camera, clear=True)
+            with QPainter(ground) as painter:
+                self.painter.paint_ground(painter)
+            yield
+            yield from self.painter.trays_steps(_painters(trays))
+            yield from self.painter.links_steps(inside=False)
+            yield from self.painter.links_steps(inside=True)
+            self._ground, self._trays = ground, trays
+        if gpu_key != self._gpu_key:
+            over = self._blank(camera, clear=True)
+            yield from self.painter.over_steps(_painters(over))
+            self._over, self._gpu_key = over, gpu_key
 
     def image(self, camera: Camera, level: Level, lit: Lit) -> QImage:
         """The sharp picture of a view; painted only as far as something changed."""
-        self.prepare(camera, level)
-        gpus = (self._view_key, self.scene.gpus_version)
-        key = (gpus, self.scene.loads_version, lit)
+        while not self.ready(camera, level):
+            self.begin(camera, level)
+            self.go_on(60.0)
+        key = (self._gpu_key, self.scene.loads_version, lit)
         if key == self._frame_key and self._composed is not None:
             return self._composed
-        begin = time.perf_counter()
-        if self._ground is None:
-            self._ground = self._blank(camera)
-            with QPainter(self._ground) as painter:
-                self.painter.paint_ground(painter)
-            self._trays = self._blank(camera, clear=True)
-            with QPainter(self._trays) as painter:
-                self.painter.paint_trays(painter)
-        if gpus != self._gpu_key:
-            self._over = self._blank(camera, clear=True)
-            with QPainter(self._over) as painter:
-                self.painter.paint_over(painter)
-            self._gpu_key = gpus
         composed = self._blank(camera)
         with QPainter(composed) as painter:
             painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Source)
             painter.drawImage(QPoint(0, 0), self._ground)
             painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
             self.painter.paint_links(painter, inside=False)
-            painter.drawImage(QPoint(0, 0), self._trays)
-            self.painter.paint_links(painter, inside=True)
+            if self.painter.far is None:
+                painter.drawImage(QPoint(0, 0), self._trays)
+                self.painter.paint_links(painter, inside=True)
+            self.painter.paint_far(painter)
             painter.drawImage(QPoint(0, 0), self._over)
             self.painter.paint_marks(painter, lit)
         self._composed, self._composed_camera, self._frame_key = composed, camera, key
-        self.cost_s = time.perf_counter() - begin
         self.paints += 1
         return composed
 
+    def quick(self, camera: Camera, level: Level) -> bool:
+        """Whether a view is painted fast enough to follow the hand; else the last picture is moved."""
+        if level <= Level.TILES:
+            return True
+        key = (camera, level, self.scene.index.version)
+        if key != self._quick_of[0]:
+            index = self.scene.index
+            seen = in_view(index, camera)
+            parts = int(seen.sum())
+            if parts <= QUICK_PARTS:
+                parts += int(np.any(seen[index.ends], axis=1).sum())
+            self._quick_of = (key, parts <= QUICK_PARTS)
+        return self._quick_of[1]
+
     @property
-    def quick(self) -> bool:
-        """Whether the last picture was painted fast enough to follow the hand."""
-        return self.cost_s <= QUICK_S
+    def painted(self) -> bool:
+        """Whether there is a picture to show meanwhile."""
+        return self._composed is not None
 
     def moved(self, painter: QPainter, camera: Camera) -> bool:
         """Draw the last picture where it belongs in another view; False when there is none."""
@@ -110,3 +163,8 @@ class Frame:
         if clear:
             image.fill(Qt.GlobalColor.transparent)
         return image
+
+
+def _painters(image: QImage) -> Painters:
+    """A painter on an image for every step."""
+    return lambda: QPainter(image)

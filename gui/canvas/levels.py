@@ -10,13 +10,14 @@ HYSTERESIS = 0.10
 class Level(IntEnum):
     """Levels of detail, from far to near. Each begins at its zoom and goes up to the next."""
 
-    TILES = 0  # below 12 %: trays as tiles
-    NODES = 1  # 12–40 %: GPU fills without numbers, one bundle per node and leaf
-    RANKS = 2  # 40–90 %: ranks, NICs, one line each in two halves
-    PORTS = 3  # above 90 %: names at the ends, rates, arrowheads
+    SITES = 0  # below 3 %: pods as tiles
+    TILES = 1  # 3–12 %: racks as tiles, switches as tiers, one bundle per tier
+    NODES = 2  # 12–40 %: GPU fills without numbers, one bundle per node and leaf
+    RANKS = 3  # 40–90 %: ranks, NICs, one line each in two halves
+    PORTS = 4  # above 90 %: names at the ends, rates, arrowheads
 
 
-STARTS = {Level.TILES: 0.0, Level.NODES: 0.12, Level.RANKS: 0.40, Level.PORTS: 0.90}
+STARTS = {Level.SITES: 0.0, Level.TILES: 0.03, Level.NODES: 0.12, Level.RANKS: 0.40, Level.PORTS: 0.90}
 
 
 def level_at(zoom: float) -> Level:

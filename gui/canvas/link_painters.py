@@ -5,6 +5,7 @@ Both are prepared once per view; `paint` takes only the loads and is what runs i
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath, QPen, qRgba
 
-from gui.canvas.bulk_raster import COVERAGES, raster_halves
+from gui.canvas.bulk_raster import COVERAGES, raster_steps
 from gui.canvas.camera import Camera
 from gui.canvas.curves import Curves
 from gui.canvas.loads import STEP_COUNT
@@ -31,7 +32,7 @@ class LinkPainter(Protocol):
         """Draw in pixels of the viewport; idle below, hottest on top."""
 
 
-def link_painter(
+def link_painter_steps(
     theme: Theme,
     curves: Curves,
     width: FloatArray,
@@ -41,8 +42,8 @@ def link_painter(
     down: NDArray[np.bool_],
     camera: Camera,
     patient: bool = False,
-) -> LinkPainter:
-    """The painter that fits the number of strands `shown`.
+) -> Generator[None, None, LinkPainter]:
+    """Make the painter that fits the number of strands `shown`, a few milliseconds at a time; returns it.
 
     `heat` (s,) orders those of the bulk painter; `down` (s,) are dashed by the fine one. With
     `patient` lines are smooth however many there are.
@@ -50,7 +51,14 @@ def link_painter(
     if len(shown) <= FINE_LIMIT:
         return FineLinks(theme, curves, width, shown, down, camera)
     order = shown[np.argsort(heat[shown], kind="stable")]
-    return BulkLinks(theme, curves, width, order, camera, smooth=patient or len(shown) <= SMOOTH_LIMIT)
+    yield
+    ratio = camera.ratio
+    size = (max(1, round(camera.width * ratio)), max(1, round(camera.height * ratio)))
+    flat = camera.points(Curves(curves.control[order]).flat()) * ratio
+    yield
+    smooth = patient or len(shown) <= SMOOTH_LIMIT
+    buffer = yield from raster_steps(flat, width[order] * ratio, size, smooth=smooth)
+    return BulkLinks(theme, order, camera, size, buffer)
 
 
 def half_paths(halves: FloatArray) -> list[QPainterPath]:
@@ -134,19 +142,15 @@ class BulkLinks:
     def __init__(
         self,
         theme: Theme,
-        curves: Curves,
-        width: FloatArray,
         shown: IntArray,
         camera: Camera,
-        *,
-        smooth: bool,
+        size: tuple[int, int],
+        buffer: NDArray[np.int32],
     ) -> None:
+        """`shown` are the strands in the order of the buffer's keys, `size` its columns and rows."""
         self._shown = shown
         self._camera = camera
-        ratio = camera.ratio
-        self._size = (max(1, round(camera.width * ratio)), max(1, round(camera.height * ratio)))
-        flat = camera.points(Curves(curves.control[shown]).flat()) * ratio
-        buffer = raster_halves(flat, width[shown] * ratio, self._size, smooth=smooth)
+        self._size = size
         self._where = np.flatnonzero(buffer)
         self._keys = buffer[self._where]
         self._table = colour_table(theme)

@@ -15,6 +15,7 @@ STEP_COUNT = 7
 STEP_BOUNDS = (0.10, 0.25, 0.50, 0.75, 0.90)
 STEP_LABELS = ("0", "10", "25", "50", "75", "90", "100")
 IDLE_STEP = 0
+OVER_STEP = STEP_COUNT
 
 _SLACK = 1e-6  # rates come as float32; 0.9 must not fall below its boundary by rounding
 _BOUNDS = np.array(STEP_BOUNDS) - _SLACK

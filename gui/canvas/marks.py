@@ -12,7 +12,7 @@ from gui.canvas.curves import Curves
 from gui.canvas.lettering import Lettering, Occupancy
 from gui.canvas.levels import Level
 from gui.canvas.link_painters import flat_pen, half_paths, middle_arrow
-from gui.canvas.loads import BUNDLE_FACTOR, FABRIC_FACTOR, OVER_EXTRA, STRIPE
+from gui.canvas.loads import BUNDLE_FACTOR, BUNDLE_LIMIT, FABRIC_FACTOR, OVER_EXTRA, STRIPE
 from gui.canvas.scene import Scene
 from gui.canvas.scene_index import STATE_CODE, FloatArray, IntArray
 from gui.canvas.strands import StrandLoads, Strands
@@ -58,7 +58,9 @@ class MarkPainter:
         """Paint the marks of the strands `shown`; those in `chosen` stand out."""
         loads, worst = now_and_worst
         occupied = Occupancy()
-        some = Curves(camera.points(curves.control))
+        control = np.zeros_like(curves.control)
+        control[shown] = camera.points(curves.control[shown])
+        some = Curves(control)
         self._chosen(painter, strands, some, width, loads, chosen)
         self._oversubscribed(painter, some, width, loads, shown)
         view = QRectF(0, 0, camera.width, camera.height)
@@ -283,7 +285,11 @@ class MarkPainter:
         points = curves.point(0.5)
         for strand in wanted.tolist():
             text, at = f"×{int(strands.cables[strand]):,}", QPointF(*points[strand])
-            if occupied.take(self.lettering.pill_box(text, at, 10, 700, 17)):
+            box = self.lettering.pill_box(text, at, 10, 700, 17)
+            if level <= Level.TILES:  # beside the ribbon, which is short
+                aside = QPointF(box.width() / 2 + BUNDLE_LIMIT / 2 + 5, 0)
+                at, box = at + aside, box.translated(aside)
+            if occupied.take(box):
                 self.lettering.pill(
                     painter,
                     text,

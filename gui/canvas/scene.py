@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Set
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from gui.canvas.container_painter import short_name
 from gui.canvas.curves import Curves, route
+from gui.canvas.far_layout import FarLayout, lay_out_far
+from gui.canvas.far_painter import tier_words
+from gui.canvas.far_plan import FarPlan, TileLoads, plan_far, tile_loads
 from gui.canvas.gpu_look import GpuLook, gpu_look
 from gui.canvas.levels import Level
-from gui.canvas.scene_index import KIND_CODE, FloatArray, IntArray, SceneIndex
+from gui.canvas.scene_index import (
+    DEVICE_KINDS,
+    GPU,
+    KIND_CODE,
+    LINK_CODE,
+    FloatArray,
+    IntArray,
+    SceneIndex,
+)
 from gui.canvas.strands import LAYERS, OPEN_TRAY_ZOOM, StrandLoads, Strands, build_strands, load_strands
 from model.document.document import Change, Document
 from model.placement.types import Dimension
 from model.step.report import Analysis, StepReport
 from model.text import plural
 from model.topology.ports import ports_of
-from model.topology.types import NETWORK_LINKS, NETWORK_SWITCHES, ContainerKind, DeviceKind
+from model.topology.types import NETWORK_LINKS, NETWORK_SWITCHES, DeviceKind
 
 LinkMode = Literal["now", "peak", "mean"]
 _SWITCH_CODES = frozenset(KIND_CODE[kind] for kind in NETWORK_SWITCHES)
@@ -47,6 +59,9 @@ class Scene:
         self._state = -1
         self._texts_of = -1
         self._drawn_key: tuple[object, ...] = ()
+        self._plan_key: tuple[object, ...] = ()
+        self._far_key: tuple[object, ...] = ()
+        self._tiles_key: tuple[object, ...] = ()
         self._map_report()
         self.refresh_gpus()
 
@@ -170,8 +185,32 @@ class Scene:
 
     # Strands
 
+    def far(self, level: Level, zoom: float) -> tuple[FarPlan, FarLayout]:
+        """What is drawn below 12 % and where it stands at a zoom."""
+        plan_key = (self.index.structure, self.layers)
+        if plan_key != self._plan_key:
+            self._plan, self._plan_key = plan_far(self.index, self.layers), plan_key
+        key = (plan_key, self.index.version, level, zoom)
+        if key != self._far_key:
+            layout = lay_out_far(self.index, self._plan, zoom, level)
+            boxes = np.vstack((layout.tier, layout.field, self.index.rects()))
+            self._ribbons = replace(self._plan.ribbons, box=boxes[self._plan.ribbons.end].reshape(-1, 2, 4))
+            self._far, self._far_key = layout, key
+        return self._plan, self._far
+
+    def tile_loads(self, plan: FarPlan) -> TileLoads:
+        """What the links at the tiles of a plan carry in the chosen mode; the worst is of the whole step."""
+        key = (self._plan_key, self.loads_version)
+        if key != self._tiles_key:
+            self._tiles = tile_loads(plan, self.index.capacity, self.utilisation, self.worst, self._peak)
+            self._tiles_key = key
+        return self._tiles
+
     def strands(self, level: Level, zoom: float) -> tuple[Strands, Curves]:
         """The strands at a level of detail and where they run; kept until drawing or level change."""
+        if level <= Level.TILES:
+            _plan, layout = self.far(level, zoom)
+            return self._ribbons, layout.curves
         opened = zoom >= OPEN_TRAY_ZOOM
         key = (self.index.version, level, opened, self.layers)
         if key != self._drawn_key:
@@ -201,9 +240,9 @@ class Scene:
         return self._subtitles
 
     def _read_texts(self) -> None:
-        if self._texts_of == self.index.version:
+        if self._texts_of == self.index.structure:
             return
-        self._texts_of = self.index.version
+        self._texts_of = self.index.structure
         index = self.index
         self._names = [device.label or short_name(device.id, device.parent) for device in index.devices]
         self._second = self._port_lines()
@@ -214,14 +253,13 @@ class Scene:
                 inside.setdefault(int(index.parent[row]), Counter())[short_model(device.model)] += 1
         for row, counts in inside.items():
             self._subtitles[row] = " · ".join(f"{count} × {model}" for model, count in counts.items())
-        for row, container in enumerate(index.containers):
-            if container.kind is not ContainerKind.TRAY:
-                gpus = int((index.kind[index.devices_in(row)] == KIND_CODE[DeviceKind.GPU]).sum())
-                self._subtitles[row] = plural(gpus, "GPU") if gpus else ""
+        gpus = index.count_inside(index.kind == GPU)
+        for row in np.flatnonzero(~index.is_tray & (gpus > 0)).tolist():
+            self._subtitles[row] = plural(int(gpus[row]), "GPU")
 
     def _port_lines(self) -> dict[int, str]:
         index = self.index
-        network = np.array([link.kind in NETWORK_LINKS for link in index.links], dtype=bool)
+        network = np.isin(index.link_kind, [LINK_CODE[kind] for kind in NETWORK_LINKS])
         used = np.zeros(len(index.devices), dtype=np.int64)
         for side in (0, 1):
             np.add.at(used, index.ends[network, side], index.cables[network])
@@ -235,8 +273,12 @@ class Scene:
 
     def strand_name(self, strands: Strands, strand: int, half: int) -> str:
         """The direction that a half shows: "leaf5 → spine2"."""
-        first, second = (self.end_name(int(end)) for end in strands.end[strand])
+        name = self._far_end if self._is_far(strands) else self.end_name
+        first, second = (name(int(end)) for end in strands.end[strand])
         return f"{first} → {second}" if half == 0 else f"{second} → {first}"
+
+    def _is_far(self, strands: Strands) -> bool:
+        return bool(self._plan_key) and strands.links is self._plan.ribbons.links
 
     def end_name(self, end: int) -> str:
         """The name of a strand's end: a device, or the tray that a bundle leaves from."""
@@ -244,6 +286,28 @@ class Scene:
             container = self.index.containers[end - len(self.index.devices)]
             return container.label or container.id
         return self.index.device_ids[end]
+
+    def _far_end(self, end: int) -> str:
+        """The name of a ribbon's end: a tier, the racks of a group, or a device."""
+        plan = self._plan
+        tiers, groups = len(plan.tier_kind), len(plan.groups)
+        if end >= tiers + groups:
+            return self.index.device_ids[end - tiers - groups]
+        if end >= tiers:
+            group = end - tiers
+            return self.container_name(int(plan.groups[group])) if group else "nodes"
+        return self.tier_name(plan, end)
+
+    def tier_name(self, plan: FarPlan, tier: int) -> str:
+        """ "64 leaves of pod05"."""
+        words = tier_words(DEVICE_KINDS[plan.tier_kind[tier]], int(plan.tier_size[tier]))
+        group = int(plan.tier_group[tier])
+        return f"{words} of {self.container_name(int(plan.groups[group]))}" if group else words
+
+    def container_name(self, row: int) -> str:
+        """The label of a container, or its id."""
+        container = self.index.containers[row]
+        return container.label or short_name(container.id, container.parent)
 
     def members_of(self, strands: Strands, ids: Set[str]) -> IntArray:
         """Rows of strands that are chosen, hold a chosen link, or end at a chosen device or tray."""
@@ -256,6 +320,8 @@ class Scene:
         chosen = np.zeros(len(index.links), dtype=bool)
         chosen[[index.link_row[ident] for ident in ids if ident in index.link_row]] = True
         by_link = np.maximum.reduceat(chosen[strands.links], strands.start[:-1])
+        if self._is_far(strands):
+            return np.flatnonzero(by_link).astype(np.int32)
         return np.flatnonzero(by_link | np.isin(strands.end, ends).any(axis=1)).astype(np.int32)
 
 

@@ -37,11 +37,13 @@ class SceneIndex:
     Devices: `device_ids`, `centre` (n, 2), `half` (n, 2) half sizes, `kind`, `state`, `parent` (container
     row or -1). Links: `link_ids`, `ends` (m, 2) device rows, `link_kind`, `link_state`, `cables`, `capacity`
     and `nominal` bytes/s of one direction. Containers: `container_ids`, `hull` (c, 4) x0 y0 x1 y1,
-    `container_parent`, `depth`, `title_below` (the name stands at the bottom). `version` counts changes.
+    `container_parent`, `depth`, `title_below` (the name stands at the bottom). `version` counts changes,
+    `structure` those that are more than another place.
     """
 
     def __init__(self, document: Document) -> None:
         self.version = 0
+        self.structure = 0
         self.rebuild(document)
 
     # Whole
@@ -64,6 +66,7 @@ class SceneIndex:
         self._read_links()
         self._read_containers()
         self.version += 1
+        self.structure += 1
 
     def patch(self, document: Document, change: Change) -> bool:
         """Follow an edit that only moved things or changed their fields; other edits rebuild.
@@ -88,12 +91,15 @@ class SceneIndex:
         ):
             self.rebuild(document)
             return True
-        self._patch_fields(document, change)
+        if change.devices or change.links or change.containers:
+            self._patch_fields(document, change)
+            self.structure += 1
         moved = [ident for ident in change.layout if ident in self.device_row and ident in document.layout]
         if moved:
             rows = [self.device_row[ident] for ident in moved]
             self.centre[rows] = [document.layout[ident] for ident in moved]
-        self._fit_hulls()
+        if moved or change.devices or change.containers:
+            self._fit_hulls()
         self.version += 1
         return False
 
@@ -125,14 +131,22 @@ class SceneIndex:
         rows = self.device_row
         self.link_ids = [link.id for link in self.links]
         self.link_row = {ident: row for row, ident in enumerate(self.link_ids)}
-        self.ends = np.array([(rows[link.a], rows[link.b]) for link in self.links], dtype=np.int32).reshape(
-            -1, 2
+        columns = [
+            (rows[link.a], rows[link.b], LINK_CODE[link.kind], STATE_CODE[link.state], link.count)
+            for link in self.links
+        ]
+        table = np.array(columns, dtype=np.int32).reshape(-1, 5)
+        self.ends = np.ascontiguousarray(table[:, :2])
+        self.link_kind = table[:, 2].astype(np.int8)
+        self.link_state = table[:, 3].astype(np.int8)
+        self.cables = np.ascontiguousarray(table[:, 4])
+        speeds = [(link.lane_bytes_per_s, link.share) for link in self.links]
+        lane, share = np.array(speeds, dtype=np.float64).reshape(-1, 2).T
+        self.nominal = lane * self.cables
+        self.capacity = np.where(
+            self.link_state == STATE_CODE[State.DEGRADED], self.nominal * share, self.nominal
         )
-        self.link_kind = np.array([LINK_CODE[link.kind] for link in self.links], dtype=np.int8)
-        self.link_state = np.array([STATE_CODE[link.state] for link in self.links], dtype=np.int8)
-        self.cables = np.array([link.count for link in self.links], dtype=np.int32)
-        self.nominal = np.array([link.nominal_bytes_per_s for link in self.links], dtype=np.float64)
-        self.capacity = np.array([link.capacity_bytes_per_s for link in self.links], dtype=np.float64)
+        self.capacity[self.link_state == STATE_CODE[State.DOWN]] = 0.0
         order = np.argsort(self.ends.ravel(), kind="stable")
         self._link_of_end = (order // 2).astype(np.int32)
         self._end_start = np.searchsorted(self.ends.ravel()[order], np.arange(len(self.devices) + 1))
@@ -141,6 +155,7 @@ class SceneIndex:
         rows = self.container_row
         parents = [-1 if one.parent is None else rows[one.parent] for one in self.containers]
         self.container_parent = np.array(parents, dtype=np.int32)
+        self.is_tray = np.array([one.kind is ContainerKind.TRAY for one in self.containers], dtype=bool)
         self.depth = np.zeros(len(self.containers), dtype=np.int32)
         up = self.container_parent.copy()
         while (up >= 0).any():
@@ -185,20 +200,22 @@ class SceneIndex:
         self.edge_top[tray[edge]] = self.centre[nics[edge], 1]
 
     def _pad(self, rows: RowArray) -> None:
-        for row in rows:
-            if self.hull[row, 0] > self.hull[row, 2]:
-                width, height = EMPTY_CONTAINER
-                left = row * (width + GRID)  # nothing says where it is: side by side above the origin
-                self.hull[row] = (left, -height - GRID, left + width, -GRID)
-                continue
-            self.hull[row, :2] -= CONTAINER_PADDING
-            self.hull[row, 2:] += CONTAINER_PADDING
-            if self.title_below[row]:
-                self.hull[row, 3] += CONTAINER_TITLE
-            else:
-                self.hull[row, 1] -= CONTAINER_TITLE
-            if not np.isnan(self.edge_top[row]):
-                self.hull[row, 1] = self.edge_top[row]
+        hull = self.hull[rows]
+        nothing = hull[:, 0] > hull[:, 2]
+        below = self.title_below[rows]
+        hull[:, :2] -= CONTAINER_PADDING
+        hull[:, 2:] += CONTAINER_PADDING
+        hull[below, 3] += CONTAINER_TITLE
+        hull[~below, 1] -= CONTAINER_TITLE
+        edge = self.edge_top[rows]
+        hull[:, 1] = np.where(np.isnan(edge), hull[:, 1], edge)
+        # Nothing says where an empty one is: side by side above the origin.
+        width, height = EMPTY_CONTAINER
+        left = rows[nothing] * (width + GRID)
+        hull[nothing] = np.stack(
+            (left, np.full(len(left), -height - GRID), left + width, np.full(len(left), -GRID)), axis=1
+        )
+        self.hull[rows] = hull
 
     # Questions
 
@@ -240,26 +257,35 @@ class SceneIndex:
 
     def devices_in(self, container_row: int) -> IntArray:
         """Rows of the devices in a container, at any depth."""
-        wanted = {container_row}
-        for row in np.argsort(self.depth, kind="stable"):
-            if int(self.container_parent[row]) in wanted:
-                wanted.add(int(row))
-        return np.flatnonzero(np.isin(self.parent, list(wanted))).astype(np.int32)
+        inside = np.zeros(len(self.containers) + 1, dtype=bool)
+        inside[container_row] = True
+        for depth in range(int(self.depth[container_row]) + 1, int(self.depth.max(initial=0)) + 1):
+            level = np.flatnonzero(self.depth == depth)
+            inside[level] |= inside[self.container_parent[level]]
+        return np.flatnonzero(inside[self.parent]).astype(np.int32)
+
+    def count_inside(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """For each container how many of the `chosen` devices (n,) are in it, at any depth."""
+        held = self.parent[chosen & (self.parent >= 0)]
+        counts = np.bincount(held, minlength=len(self.containers))
+        for depth in range(int(self.depth.max(initial=0)), 0, -1):
+            level = np.flatnonzero(self.depth == depth)
+            np.add.at(counts, self.container_parent[level], counts[level])
+        return counts
 
     def tray_of(self) -> IntArray:
         """For each device the row of the tray that holds it directly, or -1."""
-        is_tray = np.array([one.kind is ContainerKind.TRAY for one in self.containers] + [False])
-        return np.where(is_tray[self.parent], self.parent, -1).astype(np.int32)
+        return np.where(np.append(self.is_tray, False)[self.parent], self.parent, -1).astype(np.int32)
 
     def device_rows(self, ids: Iterable[str]) -> IntArray:
         """Rows of the devices among `ids`, with those in containers among them, ascending."""
-        rows: set[int] = set()
+        chosen = np.zeros(len(self.devices), dtype=bool)
         for ident in ids:
             if ident in self.device_row:
-                rows.add(self.device_row[ident])
+                chosen[self.device_row[ident]] = True
             elif ident in self.container_row:
-                rows.update(self.devices_in(self.container_row[ident]).tolist())
-        return np.array(sorted(rows), dtype=np.int32)
+                chosen[self.devices_in(self.container_row[ident])] = True
+        return np.flatnonzero(chosen).astype(np.int32)
 
     def snapshot_move(self, rows: IntArray, dx: float, dy: float) -> None:
         """Shift devices on the drawing only, while a hand drags them; another shift takes it back."""

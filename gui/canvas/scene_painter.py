@@ -7,6 +7,8 @@ depend on the view only; links and marks follow the loads.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,18 +18,26 @@ from PySide6.QtGui import QPainter
 
 from gui.canvas.camera import Camera
 from gui.canvas.container_painter import ContainerPainter
-from gui.canvas.curves import touching
+from gui.canvas.curves import Curves, touching
 from gui.canvas.device_painter import DevicePainter
+from gui.canvas.far_layout import FarLayout
+from gui.canvas.far_painter import FarPainter
+from gui.canvas.far_plan import FarPlan
+from gui.canvas.lettering import Occupancy
 from gui.canvas.levels import Level
-from gui.canvas.link_painters import LinkPainter, link_painter
+from gui.canvas.link_painters import LinkPainter, link_painter_steps
 from gui.canvas.marks import MarkPainter
 from gui.canvas.scene import Scene
-from gui.canvas.scene_index import FloatArray, IntArray
+from gui.canvas.scene_index import FloatArray, IntArray, SceneIndex
 from gui.canvas.strands import StrandLoads
 from gui.theme import Theme
 from model.topology.footprint import GRID
 
+Painters = Callable[[], AbstractContextManager[QPainter]]
+"""Gives the painter of a layer for one step."""
+
 _GRID_LEAST = 11.0
+_DEVICES_A_STEP = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +50,10 @@ class Lit:
 
 
 class ScenePainter:
-    """Prepared for one camera and level of detail with `prepare`, then asked for layers."""
+    """Prepared for one camera and level of detail with `prepare`, then asked for layers.
+
+    Layers that can take long are painted by generators, a few milliseconds a step.
+    """
 
     def __init__(self, scene: Scene, theme: Theme, *, patient: bool = False) -> None:
         """A `patient` painter prefers smooth lines to quick ones."""
@@ -49,11 +62,13 @@ class ScenePainter:
         self.theme = theme
         self._devices = DevicePainter(theme)
         self._containers = ContainerPainter(theme)
+        self._far = FarPainter(theme)
         self._marks = MarkPainter(theme)
         self._links: dict[bool, LinkPainter] = {}
         self._links_of: _Lines | None = None
         self._prepared = 0
-        self._loads_key: tuple[object, ...] = ()
+        self._loads_of: IntArray | None = None
+        self._loads_version = -1
         self._chosen_key: tuple[object, ...] = ()
 
     def prepare(self, camera: Camera, level: Level) -> None:
@@ -62,11 +77,16 @@ class ScenePainter:
         self._prepared += 1
         self.camera, self.level = camera, level
         self.strands, self.curves = self.scene.strands(level, camera.zoom)
-        self.flat: FloatArray = self.curves.flat()
-        self.shown: IntArray = np.flatnonzero(touching(self.flat, camera.visible(12))).astype(np.int32)
-        grown = min(1.5, max(0.7, camera.zoom**0.35))
+        self.far: Far | None = None
+        grown = 1.0
+        if level <= Level.TILES:
+            self.far = Far(*self.scene.far(level, camera.zoom))
+        else:
+            grown = min(1.5, max(0.7, camera.zoom**0.35))
+        near = touching(self.curves.control, camera.visible(12))
+        self.shown: IntArray = np.flatnonzero(near).astype(np.int32)
         self.width = np.maximum(self.strands.width * grown, 0.7)
-        self.seen: FloatArray = self.flat[self.shown]
+        self.seen: FloatArray = Curves(self.curves.control[self.shown]).flat()
         self.seen_box = (self.seen.min(axis=1), self.seen.max(axis=1))
         self._links_of = (camera, self.curves.control, self.width, self.strands.down)
         if not _same_lines(before, self._links_of):
@@ -79,52 +99,87 @@ class ScenePainter:
         if grid:
             paint_grid(painter, self.theme, camera)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._containers.cards(painter, self.scene.index, trays=False, camera=camera, level=self.level)
+        if self.far is not None:
+            self._far.cards(painter, self.scene, self.far.plan, self.far.layout, camera)
+        else:
+            self._containers.cards(painter, self.scene.index, trays=False, camera=camera, level=self.level)
 
-    def paint_trays(self, painter: QPainter) -> None:
+    def trays_steps(self, painter: Painters) -> Iterator[None]:
         """The cards of trays: links between trays run behind them."""
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._containers.cards(painter, self.scene.index, trays=True, camera=self.camera, level=self.level)
+        if self.far is None:
+            index = self.scene.index
+            for some in self._containers.parts(index, self.camera):
+                with painter() as out:
+                    out.setRenderHint(QPainter.RenderHint.Antialiasing)
+                    self._containers.cards(
+                        out, index, trays=True, camera=self.camera, level=self.level, some=some
+                    )
+                yield
+
+    def links_steps(self, *, inside: bool) -> Iterator[None]:
+        """Get ready to paint links inside trays, or all others."""
+        if inside in self._links:
+            return
+        _now, worst = self.loads()
+        rows = self.shown[self.strands.inside[self.shown] == inside]
+        self._links[inside] = yield from link_painter_steps(
+            self.theme,
+            self.curves,
+            self.width,
+            rows,
+            heat=worst.step.max(axis=1, initial=0),
+            down=self.strands.down,
+            camera=self.camera,
+            patient=self._patient,
+        )
 
     def paint_links(self, painter: QPainter, *, inside: bool) -> None:
         """Links inside trays, or all others, in the colours of their loads."""
-        now, worst = self._loads()
-        if inside not in self._links:
-            rows = self.shown[self.strands.inside[self.shown] == inside]
-            heat = worst.step.max(axis=1, initial=0)
-            self._links[inside] = link_painter(
-                self.theme,
-                self.curves,
-                self.width,
-                rows,
-                heat=heat,
-                down=self.strands.down,
-                camera=self.camera,
-                patient=self._patient,
-            )
+        for _step in self.links_steps(inside=inside):
+            pass
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._links[inside].paint(painter, now)
+        self._links[inside].paint(painter, self.loads()[0])
 
-    def paint_over(self, painter: QPainter) -> None:
-        """Devices with their names; far out, the tiles of trays."""
+    def paint_far(self, painter: QPainter) -> None:
+        """Far out, tiles and tiers with their loads."""
+        if self.far is None:
+            return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        self._devices.paint(
-            painter,
-            self.scene.index,
-            self.scene.gpus,
-            self.scene.second_lines,
-            self.scene.names,
-            camera=self.camera,
-            level=self.level,
-            rows=self.visible_devices(),
-        )
-        self._containers.titles(painter, self.scene.index, self.scene.subtitles, self.camera)
+        plan, layout = self.far.plan, self.far.layout
+        loads = (self.scene.tile_loads(plan), self.loads()[0])
+        self._far.content(painter, self.scene, plan, layout, loads, self.camera)
+
+    def over_steps(self, painter: Painters) -> Iterator[None]:
+        """Devices with their names and the names of containers."""
+        scene, camera = self.scene, self.camera
+        occupied = Occupancy()
+        for rows in _parts(self.visible_devices(), _DEVICES_A_STEP):
+            with painter() as out:
+                out.setRenderHint(QPainter.RenderHint.Antialiasing)
+                out.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+                self._devices.paint(
+                    out,
+                    scene.index,
+                    scene.gpus,
+                    scene.second_lines,
+                    scene.names,
+                    camera=camera,
+                    level=self.level,
+                    rows=rows,
+                    occupied=occupied,
+                )
+            yield
+        if self.far is None:
+            for some in self._containers.parts(scene.index, camera):
+                with painter() as out:
+                    out.setRenderHint(QPainter.RenderHint.Antialiasing)
+                    self._containers.titles(out, scene.index, scene.subtitles, camera, some=some)
+                yield
 
     def paint_marks(self, painter: QPainter, lit: Lit) -> None:
         """What must be seen whatever else is there."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        now, worst = self._loads()
+        now, worst = self.loads()
         self._marks.paint(
             painter,
             self.scene,
@@ -139,20 +194,26 @@ class ScenePainter:
         )
 
     def paint_all(self, painter: QPainter, lit: Lit, *, grid: bool = True) -> None:
-        """Every layer, from the canvas up."""
+        """Every layer, from the canvas up, onto one painter."""
+
+        def same() -> AbstractContextManager[QPainter]:
+            return nullcontext(painter)
+
         self.paint_ground(painter, grid=grid)
         self.paint_links(painter, inside=False)
-        self.paint_trays(painter)
+        for _step in self.trays_steps(same):
+            pass
         self.paint_links(painter, inside=True)
-        self.paint_over(painter)
+        self.paint_far(painter)
+        for _step in self.over_steps(same):
+            pass
         self.paint_marks(painter, lit)
 
-    def _loads(self) -> tuple[StrandLoads, StrandLoads]:
+    def loads(self) -> tuple[StrandLoads, StrandLoads]:
         """The loads of the moment, and the peak of the step; worked out once for each."""
-        key = (self._prepared, self.scene.loads_version)
-        if key != self._loads_key:
+        if self._loads_of is not self.strands.links or self._loads_version != self.scene.loads_version:
             self._now_and_worst = (self.scene.loads(self.strands), self.scene.findings(self.strands))
-            self._loads_key = key
+            self._loads_of, self._loads_version = self.strands.links, self.scene.loads_version
         return self._now_and_worst
 
     def _chosen(self, lit: Lit) -> IntArray:
@@ -169,12 +230,55 @@ class ScenePainter:
         return self._marks.badges
 
     def visible_devices(self) -> IntArray:
-        """Rows of the devices that can be seen."""
+        """Rows of the devices that can be seen; far out only those that no tile or tier stands for."""
         index = self.scene.index
-        x0, y0, x1, y1 = self.camera.visible(4)
-        low, high = index.centre - index.half, index.centre + index.half
-        seen = (low[:, 0] < x1) & (high[:, 0] > x0) & (low[:, 1] < y1) & (high[:, 1] > y0)
+        seen = in_view(index, self.camera)
+        if self.far is not None:
+            seen &= (self.far.plan.tile_of < 0) & (self.far.plan.tier_of < 0)
         return np.flatnonzero(seen).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Far:
+    """What is drawn below 12 %, and where."""
+
+    plan: FarPlan
+    layout: FarLayout
+
+    def box_of(self, index: SceneIndex, ident: str) -> FloatArray | None:
+        """The box (4,) in scene units that stands for a device or container; None where it stands alone."""
+        if ident in index.device_row:
+            row = index.device_row[ident]
+            tile, tier = int(self.plan.tile_of[row]), int(self.plan.tier_of[row])
+            if tile >= 0:
+                return self._tile(tile)
+            return None if tier < 0 else self.layout.tier[tier]
+        if ident in index.container_row:
+            row = index.container_row[ident]
+            group = np.flatnonzero(self.plan.groups == row)
+            if len(group):
+                return self.layout.group[group[0]]
+            while row >= 0:
+                tile = int(np.searchsorted(self.plan.tiles, row))
+                if tile < len(self.plan.tiles) and self.plan.tiles[tile] == row:
+                    return self._tile(tile)
+                row = int(index.container_parent[row])
+        return None
+
+    def _tile(self, tile: int) -> FloatArray:
+        group = int(self.plan.tile_group[tile])
+        return self.layout.field[group] if self.layout.closed[group] else self.layout.tile[tile]
+
+
+def in_view(index: SceneIndex, camera: Camera) -> NDArray[np.bool_]:
+    """Which devices a camera sees."""
+    x0, y0, x1, y1 = camera.visible(4)
+    low, high = index.centre - index.half, index.centre + index.half
+    return (low[:, 0] < x1) & (high[:, 0] > x0) & (low[:, 1] < y1) & (high[:, 1] > y0)
+
+
+def _parts(rows: IntArray, size: int) -> list[IntArray]:
+    return np.split(rows, range(size, len(rows), size))
 
 
 _Lines = tuple[Camera, FloatArray, FloatArray, NDArray[np.bool_]]

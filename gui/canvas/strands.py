@@ -95,14 +95,16 @@ def layer_of_links(index: SceneIndex) -> NDArray[np.int8]:
     return layer
 
 
+def layers_shown(index: SceneIndex, layers: Set[str]) -> NDArray[np.bool_]:
+    """Which links belong to one of the layers."""
+    return np.isin(layer_of_links(index), [LAYERS.index(name) for name in layers if name in LAYERS])
+
+
 def build_strands(index: SceneIndex, level: Level, zoom: float, layers: Set[str]) -> Strands:
-    """The strands at this level: bundles between trays, from 40 % down also between trays and switches."""
-    shown = np.isin(layer_of_links(index), [LAYERS.index(name) for name in layers if name in LAYERS])
-    rows = np.flatnonzero(shown)
+    """The strands from 12 % up: bundles between trays, from 40 % down also between trays and switches."""
+    rows = np.flatnonzero(layers_shown(index, layers))
     tray = index.tray_of()[index.ends[rows]]
     same = (tray[:, 0] == tray[:, 1]) & (tray[:, 0] >= 0)
-    if level is Level.TILES:
-        rows, tray, same = rows[~same], tray[~same], same[~same]
     count = len(index.devices)
     end = index.ends[rows].astype(np.int64)
     fold = ~same & _folding(level, zoom, tray)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
+import numpy as np
+from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QKeyEvent,
@@ -15,7 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from gui.canvas.camera import MAX_ZOOM
+from gui.canvas.camera import MAX_ZOOM, Camera
 from gui.canvas.drops import Drops
 from gui.canvas.empty_state import paint_empty
 from gui.canvas.foreground import Foreground
@@ -23,7 +24,7 @@ from gui.canvas.frame import Frame
 from gui.canvas.hit import Hit, hit
 from gui.canvas.hover_card import HoverCard
 from gui.canvas.keys import CanvasKeys
-from gui.canvas.levels import Level, level_at
+from gui.canvas.levels import Level, level_at, next_level
 from gui.canvas.menu import canvas_menu
 from gui.canvas.navigation import NavigableView
 from gui.canvas.overlay import Overlay
@@ -44,6 +45,8 @@ from model.errors import EditRefused
 from model.text import plural
 
 FIT_MARGIN = 28.0
+SLICE_S = 0.008
+"""So long at a time a sharp picture is worked on before the event loop gets its turn."""
 _TOOLS: dict[str, type[Tool]] = {
     "select": SelectTool,
     "pan": PanTool,
@@ -79,6 +82,10 @@ class CanvasView(NavigableView):
         self.keys = CanvasKeys(self)
         self._drops = Drops(self)
         self.overlay = Overlay(self)
+        self._slices = QTimer(self)
+        self._slices.setSingleShot(True)
+        self._slices.setInterval(0)
+        self._slices.timeout.connect(self._paint_slice)
         self._dot_clock = QElapsedTimer()
         self._dot_clock.start()
         self._connect_context()
@@ -135,11 +142,31 @@ class CanvasView(NavigableView):
     def fit(self) -> None:
         """Show everything, with the arches of links over it."""
         box = self.scene_data.index.bounds()
-        points = self.painter.flat
-        if box is not None and len(points):
-            low, high = points.min(axis=(0, 1)), points.max(axis=(0, 1))
-            box = (min(box[0], low[0]), min(box[1], low[1]), max(box[2], high[0]), max(box[3], high[1]))
+        if box is None:
+            self._fit_to(None)
+            return
+        camera = self.camera.fitted(box, self._free_area())
+        for _ in range(3):  # how high the far view is depends on its zoom
+            box = self._extent(box, camera)
+            camera = self.camera.fitted(box, self._free_area())
         self._fit_to(box)
+
+    def _extent(
+        self, box: tuple[float, float, float, float], camera: Camera
+    ) -> tuple[float, float, float, float]:
+        """What is drawn of everything at the zoom of a camera."""
+        level = level_at(camera.zoom)
+        if level <= Level.TILES:
+            return self.scene_data.far(level, camera.zoom)[1].bounds()
+        curves = self.scene_data.strands(level, camera.zoom)[1]
+        if not len(curves.control):
+            return box
+        points = np.vstack((curves.point(0.5), curves.control[:, 0], curves.control[:, 3]))
+        low, high = points.min(axis=0), points.max(axis=0)
+        x0, y0, x1, y1 = box
+        return (
+            float(min(x0, low[0])), float(min(y0, low[1])), float(max(x1, high[0])), float(max(y1, high[1])),
+        )  # fmt: skip
 
     def fit_selection(self) -> None:
         """Show what is selected, or everything."""
@@ -147,7 +174,7 @@ class CanvasView(NavigableView):
 
     @property
     def quick(self) -> bool:
-        return self.frame_cache.quick
+        return self.frame_cache.quick(self.camera, next_level(self._level, self.zoom))
 
     def camera_moved(self) -> None:
         self._fit_when_shown = False
@@ -286,9 +313,27 @@ class CanvasView(NavigableView):
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         painter.resetTransform()
         camera = self.camera
-        if self.moving and self.frame_cache.moved(painter, camera):
+        frame = self.frame_cache
+        if self.moving and frame.moved(painter, camera):
             return
-        painter.drawImage(QPoint(0, 0), self.frame_cache.image(camera, self._level, self.lit()))
+        if frame.painted and not frame.ready(camera, self._level) and not frame.quick(camera, self._level):
+            frame.begin(camera, self._level)
+            self._slices.start()
+            frame.moved(painter, camera)
+            return
+        painter.drawImage(QPoint(0, 0), frame.image(camera, self._level, self.lit()))
+
+    def _paint_slice(self) -> None:
+        """Go on with the sharp picture; what the hand does comes first."""
+        if not self.moving and not self.frame_cache.go_on(SLICE_S):
+            self._slices.start()
+            return
+        self.refresh()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a sharp picture is on its way."""
+        return self.moving or self._slices.isActive()
 
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         painter.resetTransform()
