@@ -18,7 +18,6 @@ Share = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Index = Annotated[int, Field(ge=0)]
 Ident = Annotated[str, Field(min_length=1, max_length=200)]
-Cell = str | int | float | bool | None
 
 
 class _Open(BaseModel):
@@ -261,6 +260,7 @@ class BlockRow(_Open):
     ]
     microbatch: Index | None
     exposed_s: Amount = 0.0
+    chunk: Index | None = None
 
 
 class LaneRow(_Open):
@@ -303,6 +303,21 @@ class FigureRow(_Open):
     source: str
 
 
+class EcmpRow(_Open):
+    """How the hashed flows of an exchange meet on the cables between two kinds of switch.
+
+    `expected_worst` and `drawn_worst`: how many times its even load the worst cable carries.
+    """
+
+    exchange: Ident
+    from_kind: str = Field(alias="from")
+    to: str
+    flows: Index
+    cables: Index
+    expected_worst: Amount | None
+    drawn_worst: Amount | None
+
+
 class TrafficFile(_Open):
     """A Railsketch traffic export."""
 
@@ -316,6 +331,8 @@ class TrafficFile(_Open):
     exchanges: list[ExchangeRow]
     links: list[LinkRow]
     timeline: Timeline
+    notes: list[str] = []
+    ecmp: list[EcmpRow] = []
     findings: list[FindingRow]
     figures: dict[str, FigureRow]
 

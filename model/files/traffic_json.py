@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from model.job.exchange import EXCHANGE_DIMENSIONS, Exchange
 from model.placement.types import DIMENSIONS, Placement
 from model.step.report import Analysis, Block, Figure, Finding, Lane, StepReport
 from model.topology.types import LinkKind
+from model.traffic.types import EcmpTier
 
 FORMAT = "railsketch.traffic"
 VERSION = 1
@@ -43,6 +44,8 @@ def traffic_to_json(analysis: Analysis) -> dict[str, Any]:
         "exchanges": _exchanges(report),
         "links": _links(report),
         "timeline": _timeline(report),
+        "notes": list(report.traffic.notes),
+        "ecmp": [_ecmp(tier) for tier in report.traffic.ecmp],
         "findings": [finding_to_json(finding) for finding in analysis.findings],
         "figures": {name: figure_to_json(figure) for name, figure in report.figures.items()},
     }
@@ -284,6 +287,19 @@ def _pairs(ids: Sequence[str], values: NDArray[np.float64]) -> list[list[Any]]:
     return [[ids[link], forth, back] for link, (forth, back) in zip(flowing.tolist(), rows, strict=True)]
 
 
+def _ecmp(tier: EcmpTier) -> dict[str, Any]:
+    """How the hashed flows of an exchange meet between two kinds of switch."""
+    return {
+        "exchange": tier.exchange_id,
+        "from": tier.from_kind,
+        "to": tier.to_kind,
+        "flows": tier.flows,
+        "cables": tier.cables,
+        "expected_worst": finite(tier.expected),
+        "drawn_worst": finite(tier.drawn),
+    }
+
+
 def _lane(lane: Lane) -> dict[str, Any]:
     return {
         "stage": lane.stage,
@@ -293,11 +309,13 @@ def _lane(lane: Lane) -> dict[str, Any]:
     }
 
 
-def _block(block: Block) -> Mapping[str, Any]:
-    return {
+def _block(block: Block) -> dict[str, Any]:
+    """`chunk` only where the stage has several (conventions 41)."""
+    row: dict[str, Any] = {
         "start_s": block.start_s,
         "end_s": block.end_s,
         "what": block.what.value,
         "microbatch": block.microbatch,
         "exposed_s": block.exposed_s,
     }
+    return row if block.chunk is None else row | {"chunk": block.chunk}

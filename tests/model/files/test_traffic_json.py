@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from model.analysis import analyse
 from model.document.start import document_from
+from model.files.schema import TrafficFile
 from model.files.traffic_json import figure_to_json, traffic_to_json, write_traffic
 from model.job.spec import apply_set
 from model.step.report import Analysis, Figure
@@ -155,3 +157,29 @@ def test_numbers_that_json_cannot_hold_become_null() -> None:
         "inputs": {"a": None, "b": 0, "c": "text"},
         "source": "",
     }
+
+
+def test_interleaved_blocks_say_their_chunk_and_hashed_flows_how_they_meet() -> None:
+    """Conventions 41: two chunks a stage; hashed routing brings the worst cable expected and drawn."""
+    content = build("hgx-h100", {"nodes": 4, "fabric": "tor", "leaf_downlinks": 16, "leaf_uplinks": 16})
+    document = document_from(
+        content.name, content.devices, content.links, content.containers, content.positions
+    )
+    for assignment in (
+        *("model=llama3-8b", "parallel.tp=4", "parallel.pp=2", "parallel.vpp=2", "schedule=interleaved"),
+        *("global_batch=32", "overlap.pipeline=true", "routing.policy=hashed", "collectives.dp=tree"),
+    ):
+        document.job = apply_set(document.job, assignment)
+    analysis = analyse(document)
+    data = json.loads(json.dumps(traffic_to_json(analysis), allow_nan=False))
+    blocks = [block for lane in data["timeline"]["lanes"] for block in lane["blocks"]]
+    worked = [block for block in blocks if block["what"] in ("forward", "backward")]
+    assert {block["chunk"] for block in worked} == {0, 1}
+    assert all("chunk" not in block for block in blocks if block["what"] == "optimizer")
+    assert data["ecmp"]
+    for tier in data["ecmp"]:
+        assert tier["expected_worst"] >= 1 and tier["drawn_worst"] >= 1 and tier["flows"] > 0
+    asked = [exchange for exchange in data["exchanges"] if exchange["dimension"] == "dp"]
+    assert asked and len(data["notes"]) >= 1
+    schema = TypeAdapter(TrafficFile)
+    schema.validate_python(data)
