@@ -35,4 +35,4 @@ pictures: $(READY)
 
 lock: $(READY)
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra test --extra dev \
-		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --upgrade -o requirements.lock
+		--custom-compile-command "make lock" --upgrade -o requirements.lock

@@ -25,7 +25,6 @@ VERSION = 1
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
 _SECTIONS = frozenset({"format", "version", "name", "topology", "job", "paint", "layout"})
-_TABLES = ("containers", "devices", "links")
 
 
 def project_json(document: Document) -> dict[str, Any]:

@@ -29,7 +29,6 @@ UNITS = {
 }
 
 _TOP = frozenset({"format", "version", "directed", "multigraph", "graph", "nodes", "edges", "containers"})
-_NODE_ONLY = frozenset({"x", "y"})
 _EDGE_NAMES = {"id": "key", "a": "source", "b": "target"}
 _EDGE_ONLY = frozenset({"capacity_bytes_per_s", "nominal_bytes_per_s"})
 
