@@ -82,11 +82,11 @@ def build(parameters: Workstation) -> TemplateContent:
 
 
 def _add_machine(sketch: Sketch, name: str, cards: int, pairs: int, sockets: int) -> str:
-    """One machine; gives its NIC, which has no rail: all GPUs share it."""
+    """One machine; gives its NIC, which all GPUs share. Its rail tells it from a NIC of storage."""
     gpu, nic, cpu = catalog().gpus[GPU], catalog().nics[NIC], catalog().hosts[CPU]
     sketch.container(name, ContainerKind.TRAY)
     gpus = [sketch.device(f"{name}.gpu{index}", DeviceKind.GPU, GPU, name, index) for index in range(cards)]
-    made = sketch.device(f"{name}.nic0", DeviceKind.NIC, NIC, name)
+    made = sketch.device(f"{name}.nic0", DeviceKind.NIC, NIC, name, 0)
     cpus = [sketch.device(f"{name}.cpu{index}", DeviceKind.CPU, CPU, name) for index in range(sockets)]
     for pair in range(pairs):
         lane = gpu.scale_up_lane_bytes_per_s

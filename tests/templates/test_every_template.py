@@ -112,6 +112,30 @@ def test_storage_is_reached_from_every_host(name: str, values: Values) -> None:
         assert {device.id for device in storage if device.parent == site} <= reached
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("pcie-workstation", {"storage": 1, "machines": 2}),
+        ("hgx-h100", {"storage": 1, "storage_fabric": "own"}),
+        ("hgx-b300", {"storage": 1, "storage_fabric": "own"}),
+        ("vr-nvl72", {"storage": 1, "storage_fabric": "own"}),
+    ],
+)
+def test_gpus_train_over_their_own_nics_only(name: str, values: Values) -> None:
+    content = build(name, values)
+    document = document_from(
+        content.name, content.devices, content.links, content.containers, content.positions
+    )
+    found = analyse(document).report
+    assert found is not None and not found.traffic.unreachable_pairs.any()
+    fabric = found.fabric
+    storage = [fabric.device_index[device.id] for device in content.devices if "storage-nic" in device.id]
+    touching = np.repeat(np.isin(fabric.link_a, storage) | np.isin(fabric.link_b, storage), 2)
+    assert touching.any()
+    assert found.traffic.loads.sum(axis=0)[touching].sum() == 0
+    assert found.traffic.loads.sum() > 0
+
+
 def largest_tensor_group(content: TemplateContent) -> int:
     """The largest power of two up to 8 that the smallest scale-up domain holds."""
     gpus = [device.id for device in content.devices if device.kind is DeviceKind.GPU]
