@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,6 @@ from model.checks import Situation, findings
 from model.document.document import Document
 from model.errors import RailsketchError
 from model.job.chunks import chunks_per_rank, microbatch_group, running_schedule
-from model.job.exchange import Exchange
 from model.job.flops import hardware_flops, model_flops
 from model.job.legality import violations
 from model.job.memory import stage_memory
@@ -22,7 +21,7 @@ from model.job.sizes import grid_of
 from model.placement.resolve import resolve, world_of
 from model.placement.types import Placement
 from model.step.account import Arithmetic, Inputs, run_step
-from model.step.classes import HashArray, replica_tracks, surroundings
+from model.step.classes import Surroundings, replica_tracks, surroundings
 from model.step.figures import figures_of
 from model.step.report import Analysis, StepReport
 from model.step.schedule import pipeline_schedule
@@ -35,7 +34,7 @@ from model.topology.ports import PortFinding, port_findings
 from model.topology.types import DeviceKind, State
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
-from model.traffic.types import Fabric, Traffic
+from model.traffic.types import Fabric
 
 Progress = Callable[[str], None]
 
@@ -45,7 +44,7 @@ class Compiled:
     """A topology as arrays, what surrounds each device, what its ports say, the GPUs that are not down."""
 
     fabric: Fabric
-    around: HashArray
+    around: Surroundings
     ports: tuple[PortFinding, ...]
     working_gpus: tuple[str, ...]
 
@@ -128,10 +127,6 @@ def _report(
         chunks_per_rank(job),
         microbatch_group(job),
     )
-
-    def routed(exchanges: Sequence[Exchange]) -> Traffic:
-        return load(fabric, placement, exchanges, job.routing)
-
     say(f"routing {plural(len(placement.gpus), 'GPU')}")
     tracks = replica_tracks(
         fabric,
@@ -139,13 +134,12 @@ def _report(
         planned.exchanges,
         kinds,
         compiled.around,
-        routed,
         stages=planned.stages,
         replicas=planned.grid.dp,
         operations=sum(len(order) for order in schedule.orders),
     )
     exchanges, stage_of_label = tracks.split(planned.exchanges, placement)
-    traffic = routed(exchanges)
+    traffic = load(fabric, placement, exchanges, job.routing)
     say(f"simulating {plural(planned.microbatches, 'microbatch', 'microbatches')}")
     devices = stage_devices(kinds, placement, tracks, job)
     arithmetic = Arithmetic(

@@ -1,13 +1,13 @@
-"""Which replicas are equal: as fast to compute, and with the same loads on links of the same rates.
+"""Which replicas are equal: as fast to compute, and with links of the same rates around their GPUs.
 
-Equal replicas are simulated once. Most drawings are regular, which a look at what surrounds each GPU tells
-at once; only where surroundings differ are the exchanges of each replica routed apart and compared.
+Equal replicas are simulated once. What surrounds a GPU ends at the first switch of the network: behind it the
+paths of all replicas meet, and there the slowest of an exchange holds all of its groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,33 +18,52 @@ from model.job.exchange import Exchange
 from model.placement.types import Placement
 from model.step.stage_devices import GpuKinds
 from model.step.tracks import MOST_CLASSES, PER_MICROBATCH, Tracks, one_class
-from model.traffic.types import Fabric, Traffic
+from model.topology.types import DeviceKind
+from model.traffic.types import Fabric
 
 HashArray = NDArray[np.uint64]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Load = Callable[[Sequence[Exchange]], Traffic]
 
-_ROUNDS = 5  # a GPU, a PCIe switch, a NIC, a leaf, a spine
+_ROUNDS = 5  # a GPU, two PCIe switches or CPUs, a NIC, a leaf
 _MOST_OPERATIONS = 20_000
-_DIGITS = 9
+_NETWORK = [
+    number
+    for number, kind in enumerate(DeviceKind)
+    if kind in (DeviceKind.LEAF, DeviceKind.SPINE, DeviceKind.CORE)
+]
 
 
-def surroundings(fabric: Fabric) -> HashArray:
-    """A number for each device that tells apart what surrounds it, five links deep: kinds and usable rates.
-
-    Devices with equal numbers look alike. Down links do not exist.
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Per device a number that is equal where kinds and usable rates around it are, up to the first switch of
+    the network, and how slow its links are (s for a byte over each).
     """
-    label = _mix(fabric.device_kind.astype(np.uint64) + np.uint64(1))
+
+    look: HashArray
+    slowness: FloatArray
+
+
+def surroundings(fabric: Fabric) -> Surroundings:
+    """What surrounds every device of a fabric. Down links do not exist."""
+    kind = _mix(fabric.device_kind.astype(np.uint64) + np.uint64(1))
+    network = np.isin(fabric.device_kind, _NETWORK)
     alive = np.flatnonzero(fabric.usable > 0)
     a, b = fabric.link_a[alive], fabric.link_b[alive]
-    own = _mix(fabric.usable[alive].view(np.uint64) ^ _mix(fabric.link_kind[alive].astype(np.uint64)))
+    rate = fabric.usable[alive]
+    own = _mix(rate.view(np.uint64) ^ _mix(fabric.link_kind[alive].astype(np.uint64)))
+    look, slowness = kind, np.zeros(len(kind), dtype=np.float64)
     for _ in range(_ROUNDS):
-        around = np.zeros_like(label)
-        np.add.at(around, b, _mix(label[a] ^ own))
-        np.add.at(around, a, _mix(label[b] ^ own))
-        label = _mix(label ^ _mix(around))
-    return label
+        around = np.zeros_like(look)
+        np.add.at(around, b, _mix(look[a] ^ own))
+        np.add.at(around, a, _mix(look[b] ^ own))
+        look = np.where(network, kind, _mix(look ^ _mix(around)))
+    for _ in range(2):
+        outside = np.where(network, 0.0, slowness)
+        slowness = _summed(b, 1.0 / rate + outside[a], len(kind)) + _summed(
+            a, 1.0 / rate + outside[b], len(kind)
+        )
+    return Surroundings(look, slowness)
 
 
 def _mix(value: HashArray) -> HashArray:
@@ -60,125 +79,73 @@ def replica_tracks(
     placement: Placement,
     exchanges: Sequence[Exchange],
     kinds: GpuKinds,
-    around: HashArray,
-    load: Load,
+    around: Surroundings,
     *,
     stages: int,
     replicas: int,
     operations: int,
 ) -> Tracks:
-    """The tracks of a step. `around`: what `surroundings` gives. `load` routes exchanges.
+    """The tracks of a step. `around`: what `surroundings` gives.
 
     `operations`: how many a replica runs in a step; with many of them fewer classes are told apart, the
     slowest ones, so that the simulation stays quick.
     """
     together = one_class(stages, replicas)
-    if replicas < 2 or _all_alike(fabric, placement, kinds, around, replicas):
+    if replicas < 2:
         return together
-    chunked = [exchange for exchange in exchanges if exchange.when in PER_MICROBATCH]
-    bundle = _bundles(placement, chunked, replicas)
+    look, slowness = _of_replicas(fabric, placement, kinds, around, replicas)
+    if (look == look[0]).all():
+        return together
+    bundle = _bundles(placement, exchanges, replicas)
     count = int(bundle.max()) + 1
-    if count < 2:
-        return together
-    signature, slowness = _signatures(fabric, placement, chunked, kinds, bundle, load, stages)
+    signature = np.zeros(count, dtype=np.uint64)
+    np.add.at(signature, bundle, look)
     _, first, classes = np.unique(signature, return_index=True, return_inverse=True)
     most = max(2, min(MOST_CLASSES, _MOST_OPERATIONS // max(operations, 1)))
     if len(first) > most:
-        classes = _slowest_apart(classes, slowness, most)
+        worst = np.zeros(count)
+        np.maximum.at(worst, bundle, slowness)
+        classes = _slowest_apart(classes, worst, most)
     of_replica = classes[bundle]
     order = dict.fromkeys(of_replica.tolist())
     return Tracks(stages, tuple(tuple(np.flatnonzero(of_replica == one).tolist()) for one in order))
 
 
-def _all_alike(
-    fabric: Fabric, placement: Placement, kinds: GpuKinds, around: HashArray, replicas: int
-) -> bool:
-    """Whether the GPUs of every replica are the same ones, place by place."""
+def _of_replicas(
+    fabric: Fabric, placement: Placement, kinds: GpuKinds, around: Surroundings, replicas: int
+) -> tuple[HashArray, FloatArray]:
+    """Per replica a number for what the GPUs of its stages are, and how slow they and their links are."""
     devices = np.array([fabric.device_index[gpu] for gpu in placement.gpus], dtype=np.int64)
     replica = placement.coordinates["dp"].astype(np.int64)
     plays = (placement.coordinates["pp"] >= 0) & (replica >= 0) & (replica < replicas)
-    place = np.zeros(len(devices), dtype=np.uint64)
-    for dimension in ("pp", "cp", "tp"):
-        place = _mix(place ^ placement.coordinates[dimension].astype(np.int64).view(np.uint64))
-    own = _mix(around[devices] ^ _mix(kinds.kind_of_gpu.view(np.uint64)) ^ place)
-    total = np.zeros(replicas, dtype=np.uint64)
-    np.add.at(total, replica[plays], own[plays])
-    return bool((total == total[0]).all())
+    place = _mix(placement.coordinates["pp"].astype(np.int64).view(np.uint64))
+    own = _mix(around.look[devices] ^ _mix(kinds.kind_of_gpu.view(np.uint64)) ^ place)
+    look = np.zeros(replicas, dtype=np.uint64)
+    np.add.at(look, replica[plays], own[plays])
+    pace = np.array([kinds.pace(kind, 0) for kind in range(len(kinds.kinds))])
+    slow = pace[kinds.kind_of_gpu[plays]] / max(pace.max(), 1e-300)
+    links = around.slowness[devices[plays]]
+    return look, _summed(replica[plays], slow + links / max(links.max(initial=0.0), 1e-300), replicas)
 
 
-def _bundles(placement: Placement, chunked: Sequence[Exchange], replicas: int) -> IntArray:
+def _summed(index: NDArray[np.integer], value: FloatArray, count: int) -> FloatArray:
+    """Σ of the values of each index."""
+    return np.asarray(np.bincount(index, value, minlength=count), dtype=np.float64)
+
+
+def _bundles(placement: Placement, exchanges: Sequence[Exchange], replicas: int) -> IntArray:
     """Per replica the number of its bundle: those that meet in every microbatch move in lockstep."""
     replica = placement.coordinates["dp"]
     pairs = [
         np.stack([np.broadcast_to(rows[:, :1], rows.shape), rows]).reshape(2, -1)
-        for exchange in chunked
+        for exchange in exchanges
+        if exchange.when in PER_MICROBATCH
         for rows in (replica[exchange.groups],)
     ]
     links = np.concatenate([np.zeros((2, 0), dtype=np.int64), *pairs], axis=1)
     links = links[:, (links >= 0).all(axis=0) & (links < replicas).all(axis=0)]
     graph = coo_array((np.ones(links.shape[1]), (links[0], links[1])), shape=(replicas, replicas))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
-
-
-def _signatures(
-    fabric: Fabric,
-    placement: Placement,
-    chunked: Sequence[Exchange],
-    kinds: GpuKinds,
-    bundle: IntArray,
-    load: Load,
-    stages: int,
-) -> tuple[HashArray, FloatArray]:
-    """Per bundle a number that is equal where compute and loads are, and its seconds altogether."""
-    count = int(bundle.max()) + 1
-    replica = placement.coordinates["dp"]
-    of_gpu = np.where(replica >= 0, bundle[np.clip(replica, 0, len(bundle) - 1)], -1)
-    apart = [
-        replace(
-            exchange,
-            stages=(np.maximum(of_gpu[exchange.groups[:, 0]], 0) * stages + exchange.stages).astype(np.int32),
-        )
-        for exchange in _distinct(chunked)
-    ]
-    traffic = load(apart)
-    usable = np.repeat(fabric.usable, 2)
-    rates = usable[traffic.loads.indices]
-    seconds = np.divide(traffic.loads.data, rates, out=np.zeros(len(rates)), where=rates > 0)
-    rows = np.repeat(np.arange(traffic.loads.shape[0]), np.diff(traffic.loads.indptr))
-    longest = np.zeros(traffic.loads.shape[0])
-    np.maximum.at(longest, rows, seconds)
-    together = np.bincount(rows, seconds, minlength=len(longest))
-    signature = np.zeros(count, dtype=np.uint64)
-    slowness = np.zeros(count)
-    label = traffic.instance_stage.astype(np.int64)
-    own = _mix((label % stages).view(np.uint64) ^ _mix(traffic.instance_exchange.astype(np.uint64)))
-    for value in (longest, np.asarray(together, dtype=np.float64), traffic.alpha_s):
-        own = _mix(own ^ _rounded(value))
-    np.add.at(signature, label // stages, own)
-    np.add.at(slowness, label // stages, longest)
-    stage = placement.coordinates["pp"].astype(np.int64)
-    plays = (stage >= 0) & (of_gpu >= 0)
-    pace = np.array([[kinds.pace(kind, one) for one in range(stages)] for kind in range(len(kinds.kinds))])
-    slowest = np.zeros((count, stages))
-    np.maximum.at(slowest, (of_gpu[plays], stage[plays]), pace[kinds.kind_of_gpu[plays], stage[plays]])
-    for number in range(stages):
-        signature = _mix(signature ^ _rounded(slowest[:, number]))
-    return signature, slowness + slowest.sum(axis=1)
-
-
-def _rounded(value: FloatArray) -> HashArray:
-    """The bits of a value without its last digits."""
-    mantissa, exponent = np.frexp(value)
-    return np.ldexp(np.round(mantissa * 10.0**_DIGITS), exponent).view(np.uint64)
-
-
-def _distinct(exchanges: Sequence[Exchange]) -> list[Exchange]:
-    """One exchange for all that have the same groups and take the same paths."""
-    found: dict[tuple[object, ...], Exchange] = {}
-    for exchange in exchanges:
-        key = (exchange.operation, exchange.algorithm, exchange.dedup, exchange.groups.tobytes())
-        found.setdefault((*key, exchange.storage, exchange.when), exchange)
-    return list(found.values())
 
 
 def _slowest_apart(classes: IntArray, slowness: FloatArray, most: int) -> IntArray:
