@@ -17,6 +17,7 @@ _SI = (
     (1e3, "k"),
     (1.0, ""),
 )
+_NOTHING_S = 1e-12
 
 
 def three_digits(value: float) -> str:
@@ -57,9 +58,11 @@ def format_port(bytes_per_s: float) -> str:
 
 
 def format_seconds(value: float) -> str:
-    """A duration: 0.0123 → "12.3 ms", 4.142 → "4.14 s"."""
+    """A duration: 0.0123 → "12.3 ms", 4.142 → "4.14 s"; what rounding left of nothing is "0 s"."""
     magnitude = abs(value)
-    if magnitude >= 0.9995 or magnitude == 0:
+    if magnitude < _NOTHING_S:
+        return "0 s"
+    if magnitude >= 0.9995:
         return f"{three_digits(value)} s"
     if magnitude >= 0.9995e-3:
         return f"{three_digits(value * 1e3)} ms"
@@ -79,6 +82,16 @@ def format_percent(fraction: float) -> str:
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """A count with its noun: (1, "GPU") → "1 GPU", (2, "GPU") → "2 GPUs"."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def capital(text: str) -> str:
+    """With a capital at the start: "stage 1" → "Stage 1"."""
+    return text[:1].upper() + text[1:]
+
+
+def sentence(text: str) -> str:
+    """With a capital at the start and a full stop: "dp 3 does not fit" → "Dp 3 does not fit."."""
+    return capital(text).rstrip(".") + "."
 
 
 def name_list(names: Sequence[str], most: int = 4) -> str:

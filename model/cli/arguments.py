@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from model.errors import InputError
+from model.text import capital
 
 DESCRIPTION = (
     "Draw a GPU training cluster, colour the job, and see what each training step puts on every link."
@@ -53,7 +54,7 @@ class _Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message[:1].upper()}{message[1:]}; see {self.prog} --help.")
+        raise InputError(f"{capital(message)}; see {self.prog} --help.")
 
 
 def version() -> str:

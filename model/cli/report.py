@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.cli.summary import finding_line, format_seconds, job_line, memory_peak
+from model.cli.summary import finding_line, job_line, memory_peak
 from model.document.document import Document
-from model.job.exchange import EXCHANGE_DIMENSIONS
+from model.job.exchange import EXCHANGE_DIMENSIONS, dimension_name
 from model.step.report import Analysis, StepReport
-from model.text import format_bytes, format_percent, format_ratio, three_digits
+from model.text import format_bytes, format_percent, format_ratio, format_seconds, three_digits
 
 _LINKS = 20
 
@@ -43,7 +43,7 @@ def _step(report: StepReport) -> list[str]:
         ("Bubble", format_seconds(totals.bubble_s)),
     ]
     rows += [
-        (f"Exposed {name.upper() if name in ('tp', 'cp', 'ep', 'pp', 'dp') else name}", format_seconds(value))
+        (f"Exposed {dimension_name(name)}", format_seconds(value))
         for name in EXCHANGE_DIMENSIONS
         if (value := totals.exposed_s.get(name, 0.0)) > 0
     ]

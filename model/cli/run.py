@@ -27,7 +27,7 @@ from model.job.not_built import refuse_not_built
 from model.job.spec import JobSpec, apply_set, parse_job
 from model.placement.resolve import world_of
 from model.step.report import Analysis
-from model.topology.types import DeviceKind, State
+from model.topology.types import DeviceKind
 
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -72,8 +72,7 @@ def check_job(document: Document) -> None:
     A drawing without GPUs has no step at all, and that is a finding (conventions 36), whatever the job.
     """
     refuse_not_built(document.job)
-    gpus = [device for device in document.topology.devices() if device.kind is DeviceKind.GPU]
-    up = [device.id for device in gpus if device.state is not State.DOWN]
+    up = [device.id for device in document.topology.working(DeviceKind.GPU)]
     if up or document.job.world:
         refuse_illegal(document.job, len(world_of(document.job.world, up)))
 

@@ -7,27 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from model import text
 from model.document.document import Document
 from model.files.traffic_json import finding_to_json, step_to_json
 from model.files.writing import finite
+from model.job.exchange import dimension_name
 from model.job.spec import JobSpec
 from model.step.report import Analysis, Finding, Severity, StepReport
-from model.text import (
-    format_bytes,
-    format_percent,
-    format_ratio,
-    plural,
-    three_digits,
-)
+from model.text import format_bytes, format_percent, format_ratio, format_seconds, plural, three_digits
 
 _LISTED = 12
-_NOTHING_S = 1e-12
-
-
-def format_seconds(value: float) -> str:
-    """A duration; what rounding left of nothing reads as nothing."""
-    return text.format_seconds(value if abs(value) >= _NOTHING_S else 0.0)
 
 
 def summary(document: Document, analysis: Analysis) -> dict[str, Any]:
@@ -108,7 +96,11 @@ def summary_text(document: Document, analysis: Analysis, written: Sequence[str])
 def step_lines(report: StepReport) -> list[str]:
     """The figures of the step, one a line."""
     totals = report.totals
-    exposed = [f"{name} {format_seconds(value)}" for name, value in totals.exposed_s.items() if value > 0]
+    exposed = [
+        f"{dimension_name(name)} {format_seconds(value)}"
+        for name, value in totals.exposed_s.items()
+        if value > 0
+    ]
     lines = [
         f"GPUs            {len(report.placement.gpus):,}",
         f"step            {format_seconds(totals.time_s)}",

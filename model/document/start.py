@@ -11,7 +11,7 @@ from model.job.spec import JobSpec
 from model.topology.graph import Topology
 from model.topology.layout import layout_by_role
 from model.topology.ports import spec_of
-from model.topology.types import Container, Device, DeviceKind, Link, State
+from model.topology.types import Container, Device, DeviceKind, Link
 
 
 def document_from(
@@ -28,11 +28,7 @@ def document_from(
 
 def job_for(topology: Topology) -> JobSpec:
     """The default job on the GPUs that are not down (conventions 36), by the smallest memory among them."""
-    gpus = [
-        device
-        for device in topology.devices()
-        if device.kind is DeviceKind.GPU and device.state is not State.DOWN
-    ]
+    gpus = topology.working(DeviceKind.GPU)
     models = {device.model: spec_of(device) for device in gpus}
     memory = [spec.hbm_bytes for spec in models.values() if isinstance(spec, GpuSpec)]
     return default_job(len(gpus), min(memory, default=0.0))

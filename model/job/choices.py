@@ -9,6 +9,7 @@ from model.errors import InputError
 from model.job.legality import divisors, nearest_multiples, violations
 from model.job.not_built import is_built, not_built
 from model.job.shape import model_shape
+from model.job.sizes import replicas
 from model.job.spec import Algorithm, Calibration, JobSpec, parse_job
 
 _MOST = 64
@@ -61,12 +62,12 @@ def _candidates(job: JobSpec, world: int, field: str) -> tuple[int | str | bool 
     if field == "parallel.order":
         return ("tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")
     if field == "microbatch":
-        dp = job.parallel.dp or world // (job.parallel.tp * job.parallel.cp * job.parallel.pp)
+        dp = replicas(job, world)
         if not dp or job.global_batch % dp:
             return (1,)
         return tuple(size for size in range(1, _MOST + 1) if job.global_batch // dp % size == 0)
     if field == "global_batch":
-        dp = job.parallel.dp or world // (job.parallel.tp * job.parallel.cp * job.parallel.pp)
+        dp = replicas(job, world)
         return nearest_multiples(job.global_batch, job.microbatch * dp) if dp else ()
     if group == "collectives":
         return get_args(Algorithm)
@@ -78,8 +79,7 @@ def _candidates(job: JobSpec, world: int, field: str) -> tuple[int | str | bool 
 
 def _parts(job: JobSpec, world: int, name: str) -> tuple[int | None, ...]:
     """Divisors of D, or sizes of a group of microbatches; null first."""
-    own = job.parallel
-    dp = own.dp or world // (own.tp * own.cp * own.pp)
+    own, dp = job.parallel, replicas(job, world)
     if not dp:
         return (None,)
     if name == "dp_shard":

@@ -15,6 +15,11 @@ ExchangeDimension = Literal["tp", "cp", "ep", "pp", "dp", "storage"]
 EXCHANGE_DIMENSIONS: tuple[ExchangeDimension, ...] = ("tp", "cp", "ep", "pp", "dp", "storage")
 
 
+def dimension_name(dimension: str) -> str:
+    """How a sentence names a dimension: "TP", "storage"."""
+    return dimension if dimension == "storage" else dimension.upper()
+
+
 class Operation(StrEnum):
     """Collective operations; the values are those of the traffic JSON."""
 

@@ -17,7 +17,7 @@ from model.job.chunks import (
     runs_both_ways,
 )
 from model.job.shape import ModelShape, model_shape
-from model.job.sizes import uses_sequence_parallelism
+from model.job.sizes import replicas, uses_sequence_parallelism
 from model.job.spec import JobSpec
 from model.placement.grid import Grid, parse_order
 from model.text import name_list
@@ -49,7 +49,7 @@ class _Case:
     @property
     def dp(self) -> int:
         """D as given, else what is left; 0 where the world is too small."""
-        return self.job.parallel.dp or self.world // self.model_parallel
+        return replicas(self.job, self.world)
 
     @property
     def microbatches(self) -> int:

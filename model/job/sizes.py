@@ -12,13 +12,17 @@ from model.placement.grid import Grid
 
 def grid_of(job: JobSpec, world_size: int) -> Grid:
     """The grid of a job on `world_size` GPUs. Raises JobError when the sizes do not fit (see `legality`)."""
-    own = job.parallel
-    model_parallel = own.tp * own.cp * own.pp
-    dp = own.dp if own.dp is not None else world_size // model_parallel
-    if dp < 1 or model_parallel * dp != world_size:
+    own, dp = job.parallel, replicas(job, world_size)
+    if dp < 1 or own.tp * own.cp * own.pp * dp != world_size:
         sizes = f"{own.tp} × {own.cp} × {own.pp} × {dp}"
         raise JobError(f"tp × cp × pp × dp = {sizes} is not the {world_size} GPUs there are")
     return Grid(tp=own.tp, cp=own.cp, ep=own.ep, etp=own.etp, pp=own.pp, dp=dp, order=own.order)
+
+
+def replicas(job: JobSpec, world_size: int) -> int:
+    """D as given, else what is left of the world; 0 where it is too small."""
+    own = job.parallel
+    return own.dp or world_size // (own.tp * own.cp * own.pp)
 
 
 def microbatches(job: JobSpec, grid: Grid) -> int:

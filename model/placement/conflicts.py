@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.placement.grid import Grid
 from model.placement.types import DIMENSIONS, Conflict, Dimension, IntArray
-from model.text import name_list, plural
+from model.text import capital, name_list, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,6 @@ def _beyond(colour: tuple[Dimension, int], gpus: list[int], colouring: Colouring
     )
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _noun(dimension: Dimension) -> str:
     return {"pp": "stage", "dp": "replica"}.get(dimension, f"{dimension.upper()} group")
 
@@ -123,8 +119,8 @@ def _contradiction(signature: tuple[int, ...], gpus: list[int], colouring: Colou
                 continue
             where = colour_name(other[0], int(lies[0]))
             return Conflict(
-                f"{_sentence(colour_name(*owner))} is not in {colour_name(*other)}",
-                f"{_sentence(colour_name(*owner))} is in {where}, but {who} coloured {colour_name(*other)}.",
+                f"{capital(colour_name(*owner))} is not in {colour_name(*other)}",
+                f"{capital(colour_name(*owner))} is in {where}, but {who} coloured {colour_name(*other)}.",
                 names,
             )
     listed = " and ".join(colour_name(*colour) for colour in colours)
@@ -160,7 +156,7 @@ def _overfull(
         claimants = _claimants(dimension, colour, held, colouring)
         names = _names(claimants, colouring)
         what, places = colour_name(dimension, colour), _places(grid, dimension, colour)
-        title = f"{_sentence(what)} has {plural(len(names), 'GPU')} for {plural(places, 'place')}"
+        title = f"{capital(what)} has {plural(len(names), 'GPU')} for {plural(places, 'place')}"
         overfull.append(Conflict(title, f"{title}: {name_list(names, most=12)}.", names))
     return overfull + others
 

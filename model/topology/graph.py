@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, NoReturn, TypeVar
 import networkx as nx
 
 from model.errors import EditRefused
-from model.topology.types import Container, Device, Link
+from model.topology.types import Container, Device, DeviceKind, Link, State
 from model.topology.validity import check_container, check_device, check_id, check_link
 
 ThingKind = Literal["device", "link", "container"]
@@ -158,6 +158,12 @@ class Topology:
     def container(self, ident: str) -> Container:
         """The container with this id; raises `EditRefused` when there is none."""
         return self._containers.things.get(ident) or _unknown("container", ident)
+
+    def working(self, kind: DeviceKind) -> tuple[Device, ...]:
+        """The devices of a kind that are not down, in document order."""
+        return tuple(
+            device for device in self.devices() if device.kind is kind and device.state is not State.DOWN
+        )
 
     def links_of(self, device_id: str) -> tuple[Link, ...]:
         """The links of a device, in document order; raises `EditRefused` when there is no such device."""

@@ -15,6 +15,7 @@ from typing import Literal
 from model.catalog import DeviceSpec, GpuSpec, HostSpec, NicSpec, NvlinkSwitchSpec, SwitchSpec, catalog
 from model.text import format_port, format_rate, name_list, plural
 from model.topology.graph import Topology
+from model.topology.names import LINK_NAMES, a_device
 from model.topology.types import (
     NETWORK_LINKS,
     NETWORK_SWITCHES,
@@ -30,28 +31,6 @@ Family = Literal["nvlink", "network", "pcie", "c2c"]
 _NETWORK_ENDS = NETWORK_SWITCHES | {DeviceKind.NIC, DeviceKind.STORAGE, DeviceKind.SITE_GATEWAY}
 _HOST_ENDS = frozenset({DeviceKind.GPU, DeviceKind.NIC, DeviceKind.CPU, DeviceKind.PCIE_SWITCH})
 _SCALE_UP_ENDS = frozenset({DeviceKind.GPU, DeviceKind.NVLINK_SWITCH})
-
-_KIND_WORDS = {
-    DeviceKind.GPU: "a GPU",
-    DeviceKind.NVLINK_SWITCH: "an NVLink switch",
-    DeviceKind.NIC: "a NIC",
-    DeviceKind.CPU: "a CPU",
-    DeviceKind.PCIE_SWITCH: "a PCIe switch",
-    DeviceKind.LEAF: "a leaf",
-    DeviceKind.SPINE: "a spine",
-    DeviceKind.CORE: "a core",
-    DeviceKind.STORAGE: "a storage node",
-    DeviceKind.SITE_GATEWAY: "a site gateway",
-}
-_LINK_WORDS = {
-    LinkKind.NVLINK: "NVLink",
-    LinkKind.PCIE: "PCIe",
-    LinkKind.C2C: "C2C",
-    LinkKind.ETHERNET: "Ethernet",
-    LinkKind.INFINIBAND: "InfiniBand",
-    LinkKind.XGMI: "xGMI",
-    LinkKind.WAN: "WAN",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +199,8 @@ def check_connect(
         return Refusal(_why_not(first, second))
     if kind is not None and kind not in kinds:
         return Refusal(
-            f"{_LINK_WORDS[kind]} does not join {a} and {b}; "
-            f"{' or '.join(_LINK_WORDS[each] for each in kinds)} does"
+            f"{LINK_NAMES[kind]} does not join {a} and {b}; "
+            f"{' or '.join(LINK_NAMES[each] for each in kinds)} does"
         )
     chosen = kind or kinds[0]
     mismatch = _scale_up_mismatch(first, second) if chosen in SCALE_UP_LINKS else None
@@ -231,7 +210,7 @@ def check_connect(
     groups = (_group(first, family), _group(second, family))
     for device, group in zip((first, second), groups, strict=True):
         if group is None:
-            return Refusal(f"{device.id} has no {_LINK_WORDS[chosen]} port")
+            return Refusal(f"{device.id} has no {LINK_NAMES[chosen]} port")
     lane = min(group.lane_bytes_per_s for group in groups if group)
     most = 10**6
     for device, group in zip((first, second), groups, strict=True):
@@ -279,12 +258,12 @@ def _scale_up_mismatch(a: Device, b: Device) -> str | None:
 def _why_not(a: Device, b: Device) -> str:
     ends = {a.kind, b.kind}
     if ends <= _NETWORK_ENDS:
-        names = {name: _LINK_WORDS[LinkKind(name)] for name in (*_speaks(a), *_speaks(b))}
+        names = {name: LINK_NAMES[LinkKind(name)] for name in (*_speaks(a), *_speaks(b))}
         speech = [" and ".join(names[name] for name in _speaks(device)) or "no network" for device in (a, b)]
         return f"{a.id} speaks {speech[0]} and {b.id} {speech[1]}"
     if ends <= _HOST_ENDS:
         return f"{a.id} and {b.id} have no kind of port in common"
-    pair = f"{_KIND_WORDS[a.kind]} and {_KIND_WORDS[b.kind]} do not connect"
+    pair = f"{a_device(a.kind)} and {a_device(b.kind)} do not connect"
     if DeviceKind.NVLINK_SWITCH in ends:
         return f"{pair}: an NVLink switch joins GPUs and other NVLink switches"
     if ends & _NETWORK_ENDS:
@@ -322,8 +301,8 @@ def port_findings(topology: Topology) -> tuple[PortFinding, ...]:
         if not fitting[key]:
             wrong.append(
                 PortFinding(
-                    f"{_LINK_WORDS[link.kind]} does not join {a.id} and {b.id}",
-                    f"{link.id} runs between {_KIND_WORDS[a.kind]} and {_KIND_WORDS[b.kind]}.",
+                    f"{LINK_NAMES[link.kind]} does not join {a.id} and {b.id}",
+                    f"{link.id} runs between {a_device(a.kind)} and {a_device(b.kind)}.",
                     (a.id, b.id),
                     (link.id,),
                 )
