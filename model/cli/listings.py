@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from model.catalog import catalog
+from model.catalog.specs import Spec
 from model.cli.tools import Outcome, Template, Tools
 from model.text import three_digits
 from model.topology.types import DeviceKind
@@ -75,7 +76,7 @@ def models(arguments: argparse.Namespace, tools: Tools) -> Outcome:
             _json(
                 [
                     preset.model_dump(mode="json", exclude=hidden)
-                    | {"parameters": preset.params_total_recomputed_exact}
+                    | {"parameters": preset.params_total_recomputed_exact, "sources": _sources(preset)}
                     for preset in presets
                 ]
             )
@@ -96,12 +97,18 @@ def devices(arguments: argparse.Namespace, tools: Tools) -> Outcome:
     found = [
         {"kind": kind.value, "default": place == 0}
         | spec.model_dump(mode="json", exclude={"provenance", "kind"})
+        | {"sources": _sources(spec)}
         for kind in DeviceKind
         for place, spec in enumerate(catalog().of_kind(kind.value).values())
     ]
     if arguments.json:
         return Outcome(_json(found))
     return Outcome("\n".join(f"{each['kind']:<14} {each['id']:<16} {each['name']}" for each in found))
+
+
+def _sources(spec: Spec) -> dict[str, str]:
+    """Where each field was read; "*" stands for those that are not named."""
+    return {field: catalog().source_text(spec, field) for field in spec.provenance}
 
 
 def _json(value: object) -> str:

@@ -193,6 +193,9 @@ def test_listings(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"kind": "leaf", "id": "qm9700"}.items() <= next(
         device for device in devices if device["kind"] == "leaf" and device["default"]
     ).items()
+    sources = next(device["sources"] for device in devices if device["id"] == "h100-sxm")
+    assert sources["payload_share"] == "NVIDIA: NCCL source: src/graph/topo.h"
+    assert models["llama3-70b"]["sources"]
     for listing in ("models", "devices"):
         assert call(listing) == 0
         assert len(capsys.readouterr().out.splitlines()) > 15

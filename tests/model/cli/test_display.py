@@ -32,8 +32,9 @@ def test_a_wayland_display_that_answers(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         server.bind(str(tmp_path / "w"))
         server.listen()
-        require_display({"WAYLAND_DISPLAY": "w", "XDG_RUNTIME_DIR": str(tmp_path)})
+        assert require_display({"WAYLAND_DISPLAY": "w", "XDG_RUNTIME_DIR": str(tmp_path)}) is None
+        assert server.accept()
 
 
 def test_a_platform_of_choice_is_left_to_qt() -> None:
-    require_display({"QT_QPA_PLATFORM": "offscreen"})
+    assert require_display({"QT_QPA_PLATFORM": "offscreen", "DISPLAY": ":98765"}) is None
