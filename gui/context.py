@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from model.document.edits import Edit
     from model.placement.types import Dimension
     from model.step.report import Analysis, Figure
+    from model.step.what_if import Subject
 
 LinkMode = Literal["now", "peak", "mean"]
 Tool = Literal["select", "pan", "connect", "place", "paint"]
@@ -46,6 +47,7 @@ class AppContext(QObject):
     said = Signal(str)
     explained = Signal(str, object)
     clipboard_changed = Signal()
+    what_if_answered = Signal(object)
 
     def __init__(
         self,
@@ -82,6 +84,7 @@ class AppContext(QObject):
         """Take the engine, once it exists: it gets the document, then every edit."""
         self.engine = engine
         engine.analysed.connect(self.set_analysis)
+        engine.what_if.connect(self.what_if_answered)
         self.document.applied.connect(self._send_edit)
         self.engine_attached.emit()
         engine.load(self.document.document, self.document.revision)
@@ -173,6 +176,11 @@ class AppContext(QObject):
     def explain(self, title: str, figure: Figure) -> None:
         """Ask the window to show how a figure was worked out."""
         self.explained.emit(title, figure)
+
+    def ask_what_if(self, subject: Subject, ids: Iterable[str]) -> None:
+        """Ask the engine what parts at twice their rate would bring; `what_if_answered` tells."""
+        if self.engine is not None:
+            self.engine.ask_what_if(subject, tuple(ids))
 
     def _document_changed(self, change: Change) -> None:
         topology = self.document.document.topology

@@ -15,6 +15,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 if TYPE_CHECKING:
     from model.document.document import Document
     from model.document.edits import Edit
+    from model.step.what_if import Subject
 
 _MOST_DEATHS = 3
 _DEATHS_WITHIN_S = 30.0
@@ -89,8 +90,8 @@ class Engine(QObject):
     """Runs analyses in a process of its own and restarts it when it dies.
 
     Signals: `analysed(Analysis)`; `stage(str)` what the engine is at; `busy(bool)` whether the latest
-    revision is still to come; `failed(str)` a sentence for the user; `checksum(int, str)` of a revision,
-    when asked for.
+    revision is still to come; `failed(str)` a sentence for the user; `checksum(int, str)` of a revision, and
+    `what_if(WhatIfAnswer)`, when asked for.
     """
 
     analysed = Signal(object)
@@ -98,6 +99,7 @@ class Engine(QObject):
     busy = Signal(bool)
     failed = Signal(str)
     checksum = Signal(int, str)
+    what_if = Signal(object)
     _arrived = Signal(object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -167,6 +169,13 @@ class Engine(QObject):
 
             self._link.put(lambda: (AskChecksum(),))
 
+    def ask_what_if(self, subject: Subject, ids: tuple[str, ...]) -> None:
+        """Have `what_if` say what links, exchanges or GPUs at twice their rate would bring."""
+        if self._link is not None:
+            from model.worker.messages import AskWhatIf
+
+            self._link.put(lambda: (AskWhatIf(subject, ids),))
+
     def _send_document(self) -> None:
         if self._link is None or self._document is None:
             return
@@ -186,7 +195,7 @@ class Engine(QObject):
         if link is not self._link:
             return
         from model.step.report import Analysis
-        from model.worker.messages import Checksum, Failed, OutOfStep, Stage, Unchanged
+        from model.worker.messages import Checksum, Failed, OutOfStep, Stage, Unchanged, WhatIfAnswer
 
         if reply is None:
             self._restart()
@@ -204,6 +213,8 @@ class Engine(QObject):
             self._send_document()
         elif isinstance(reply, Checksum):
             self.checksum.emit(reply.revision, reply.digest)
+        elif isinstance(reply, WhatIfAnswer):
+            self.what_if.emit(reply)
 
     def _settle(self, revision: int) -> None:
         """A revision is dealt with."""

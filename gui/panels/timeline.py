@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
@@ -25,16 +26,27 @@ from gui.panels.timeline_overview import TimelineOverview
 from gui.panels.timeline_rows import LaneArrays, Piece, lane_arrays
 from gui.playback import SPEEDS
 from gui.widgets.style import label, set_font, set_style, themed_icon
+from model.job.chunks import runs_both_ways
+from model.job.spec import parse_job
 from model.step.report import StepReport
 
 WANTED_SECONDS = 8.0  # how long one step should play when nobody chose a speed
 _WORDS = {
     Piece.FORWARD: "Forward",
     Piece.BACKWARD: "Backward",
+    Piece.WEIGHT: "Weight grad.",
     Piece.EXPOSED: "Exposed comm.",
     Piece.BUBBLE: "Bubble",
     Piece.DP_SYNC: "DP sync",
     Piece.OPTIMIZER: "Optimizer",
+}
+
+_SHORT = {
+    "Backward": "Backw.",
+    "Weight grad.": "Weights",
+    "Exposed comm.": "Exposed",
+    "Optimizer": "Optim.",
+    "From the last stage": "From last",
 }
 
 
@@ -49,39 +61,58 @@ def fitting_speed(duration_s: float) -> float:
 
 
 class TimelineLegend(QWidget):
-    """What the colours of the lanes mean; entries that do not fit are left out from the right."""
+    """What the colours of the lanes mean, as far as they occur; what does not fit is left out from the right
+    and told in the tool tip.
+    """
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context = context
+        self.words: dict[Piece | None, str] = {}
         self.setMinimumWidth(0)
         self.setFixedHeight(20)
-        self.setAccessibleName("Legend: " + ", ".join(_WORDS.values()))
+
+    def show_pieces(self, pieces: frozenset[Piece], odd_chunks: str) -> None:
+        """Explain these pieces, and what a block with a line is (empty: there are none)."""
+        self.words = {piece: word for piece, word in _WORDS.items() if piece in pieces}
+        if odd_chunks:
+            self.words[None] = odd_chunks
+        text = "Legend: " + ", ".join(self.words.values())
+        self.setAccessibleName(text)
+        self.setToolTip(text)
+        self.updateGeometry()
+        self.update()
 
     def _font(self) -> QFontMetrics:
         return QFontMetrics(self._context.theme.current.font(11))
 
     def sizeHint(self) -> QSize:
         metrics = self._font()
-        return QSize(sum(metrics.horizontalAdvance(word) + 32 for word in _WORDS.values()), 20)
+        return QSize(sum(metrics.horizontalAdvance(word) + 32 for word in self.words.values()), 20)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, metrics = self._context.theme.current, self._font()
-        widths = [metrics.horizontalAdvance(word) + 32 for word in _WORDS.values()]
+        words = list(self.words.values())
+        widths = [metrics.horizontalAdvance(word) + 32 for word in words]
+        if sum(widths) > self.width():
+            words = [_SHORT.get(word, word) for word in words]
+            widths = [metrics.horizontalAdvance(word) + 26 for word in words]
         while widths and sum(widths) > self.width():
             widths.pop()
         x = self.width() - sum(widths) + 10
         with QPainter(self) as painter:
-            for piece, width in zip(_WORDS, widths, strict=False):
-                fill, lines = legend_color(theme, piece)
+            for piece, word, width in zip(self.words, words, widths, strict=False):
+                fill, lines = legend_color(theme, Piece.FORWARD if piece is None else piece)
                 box = QRectF(x, 4.5, 11, 11)
                 painter.fillRect(box, fill)
                 if lines is not None:
                     painter.fillRect(box, hatch(lines))
+                if piece is None:
+                    painter.fillRect(QRectF(x, 11.5, 11, 2), theme.color("text"))
                 painter.setPen(QPen(theme.color("strong" if piece is Piece.BUBBLE else "line"), 1))
                 painter.drawRect(box)
                 rect = QRectF(x + 17, 0, width, 20)
-                draw_text(painter, rect, _WORDS[piece], theme.font(11), theme.color("text-2"))
+                draw_text(painter, rect, word, theme.font(11), theme.color("text-2"))
                 x += width
 
 
@@ -139,7 +170,8 @@ class TimelinePanel(Panel):
         line.addSpacing(6)
         for widget in (self.to_start, self.play, self.loop, self.speed, self.readout, self.as_of):
             line.addWidget(widget)
-        line.addWidget(TimelineLegend(self.context), 1)
+        self.legend = TimelineLegend(self.context)
+        line.addWidget(self.legend, 1)
         tracks = QHBoxLayout()
         tracks.setSpacing(2)
         tracks.addWidget(self.lanes, 1)
@@ -182,9 +214,15 @@ class TimelinePanel(Panel):
         arrays: list[LaneArrays] = []
         until_s = report.totals.time_s if report is not None else 0.0
         if report is not None:
-            arrays = [lane_arrays(lane, until_s) for lane in report.lanes]
+            lanes = sorted(report.lanes, key=lambda lane: (lane.stage, lane.replica))
+            arrays = [lane_arrays(lane, until_s) for lane in lanes]
+            self.lanes.both_ways = runs_both_ways(parse_job(report.job))
         self.lanes.set_lanes(arrays, until_s)
-        self.overview.set_lanes(arrays, until_s)
+        self.overview.set_lanes(arrays, until_s, self.lanes.name_width)
+        present = frozenset(Piece(one) for lane in arrays for one in np.unique(lane.piece).tolist())
+        odd = any(lane.band.any() for lane in arrays)
+        line = ("From the last stage" if self.lanes.both_ways else "Odd chunk") if odd else ""
+        self.legend.show_pieces(present, line)
         self.set_window(self._window[0] * until_s, self._window[1] * until_s)
         self._time_changed(self.context.playback.time_s)
         self._lay_out_scroll()

@@ -24,28 +24,39 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.context import AppContext
 from gui.panels.panel_paint import draw_text, hatch
-from gui.panels.timeline_rows import LaneArrays, LaneColumns, Piece, axis_ticks, lane_columns
+from gui.panels.timeline_rows import (
+    LaneArrays,
+    LaneColumns,
+    Piece,
+    axis_ticks,
+    label_text,
+    lane_columns,
+)
 from gui.theme import Theme
 from gui.widgets.chip import paint_group
 from model.text import format_seconds, plural
 
 NAME_WIDTH = 62
+REPLICA_WIDTH = 92  # where lanes name their replicas
 AXIS_HEIGHT = 20
 LANE_GAP = 2
 TAG_WIDTH = 60
 LOWEST_LANE, HIGHEST_LANE = 14, 40
 NARROWEST_LABEL = 16
+ROOMY_LABEL = 24  # holds the model chunk too
 MOST_LABELS = 300
 _COLOUR = {
     Piece.FORWARD: "forward",
     Piece.BACKWARD: "backward",
+    Piece.WEIGHT: "weight-gradient",
     Piece.EXPOSED: "exposed",
     Piece.BUBBLE: "bubble",
     Piece.DP_SYNC: "dp-sync",
     Piece.OPTIMIZER: "optimizer",
 }
-_HATCH = {Piece.EXPOSED: "exposed-hatch", Piece.BUBBLE: "bubble-hatch"}
-_LABEL_ON = {Piece.FORWARD: "text", Piece.BACKWARD: "accent-on"}
+_HATCH = {Piece.WEIGHT: "forward", Piece.EXPOSED: "exposed-hatch", Piece.BUBBLE: "bubble-hatch"}
+_LABEL_ON = {Piece.FORWARD: "text", Piece.BACKWARD: "accent-on", Piece.WEIGHT: "accent-on"}
+BAND = (0.76, 0.86)  # of a lane's height: the line in blocks of an odd model chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +64,33 @@ class LanePalette:
     """What pieces look like on lanes of one size, worked out once for all of them.
 
     `fill` and `lines` (pieces,): fill and hatch colour as 0xAARRGGBB; `hatches` maps the pieces with a hatch
-    to where its stripes are, (height, width). `gap` is the colour between neighbouring blocks.
+    to where its stripes are, (height, width). `gap` is the colour between neighbouring blocks, `band`
+    (pieces,) that of the line in blocks of an odd model chunk.
     """
 
     fill: NDArray[np.uint32]
     lines: NDArray[np.uint32]
     hatches: Mapping[Piece, NDArray[np.bool_]]
     gap: int
+    band: NDArray[np.uint32]
 
 
 def lane_palette(theme: Theme, width: int, height: int, ratio: float) -> LanePalette:
     """The palette for lanes of `width` × `height` device pixels, of which `ratio` make a pixel."""
     across = np.arange(width)[None, :] + np.arange(height)[:, None]
+    falling = np.arange(width)[None, :] - np.arange(height)[:, None]
     return LanePalette(
         fill=np.array([theme.color(_COLOUR[piece]).rgba() for piece in Piece], dtype=np.uint32),
         lines=np.array(
             [theme.color(_HATCH.get(piece, _COLOUR[piece])).rgba() for piece in Piece], dtype=np.uint32
         ),
         hatches={
+            Piece.WEIGHT: falling % round(6 * ratio) < max(1, round(ratio)),
             Piece.EXPOSED: across % round(4 * ratio) < max(1, round(1.6 * ratio)),
             Piece.BUBBLE: across % round(8 * ratio) < max(1, round(ratio)),
         },
         gap=theme.color("panel").rgba(),
+        band=np.array([theme.color(_LABEL_ON.get(piece, "text")).rgba() for piece in Piece], dtype=np.uint32),
     )
 
 
@@ -94,6 +110,10 @@ def lane_image(columns: LaneColumns, height: int, palette: LanePalette) -> NDArr
         part = pixels[:, lumped]
         part[stripes[:height, lumped] & (stacked == piece)] = palette.lines[piece]
         pixels[:, lumped] = part
+    banded = np.flatnonzero(columns.band)
+    top = round(BAND[0] * height)
+    bottom = max(top + 1, round(BAND[1] * height))
+    pixels[top:bottom, banded] = palette.band[columns.piece[banded]]
     starts = np.flatnonzero(columns.first & ~columns.lumped)
     widths = np.diff(starts, append=len(columns.piece))
     pixels[:, starts[(widths > 4) & (starts > 0)]] = palette.gap
@@ -117,6 +137,7 @@ class TimelineLanes(QWidget):
         self._picture: QImage | None = None
         self._picture_key: tuple[object, ...] = ()
         self.paints = 0
+        self.both_ways = False  # microbatches enter at both ends of the pipeline
         self.of_older_job = False  # hatched: the job has become illegal since
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -146,6 +167,11 @@ class TimelineLanes(QWidget):
         """Draw the picture anew at the next paint."""
         self._picture = None
         self.update()
+
+    @property
+    def name_width(self) -> int:
+        """Pixels left of the track, for the names of the lanes."""
+        return NAME_WIDTH if self._one_lane_a_stage else REPLICA_WIDTH
 
     @property
     def time_s(self) -> float:
@@ -186,7 +212,7 @@ class TimelineLanes(QWidget):
                 self._picture, self._picture_key = self._draw(ratio), key
             painter.drawImage(0, 0, self._picture)
             if self.of_older_job:
-                track = QRectF(NAME_WIDTH, AXIS_HEIGHT, self._track_width, self.height() - AXIS_HEIGHT)
+                track = QRectF(self.name_width, AXIS_HEIGHT, self._track_width, self.height() - AXIS_HEIGHT)
                 painter.fillRect(track, hatch(self._context.theme.current.color("panel")))
             self._playhead(painter)
 
@@ -208,7 +234,7 @@ class TimelineLanes(QWidget):
                 columns = lane_columns(lane, self._start_s, self._end_s, width)
                 pixels = lane_image(columns, tall, palette)
                 strip = QImage(pixels.data, width, pixels.shape[0], width * 4, QImage.Format.Format_ARGB32)
-                painter.drawImage(QRectF(NAME_WIDTH, top, self._track_width, height), strip)
+                painter.drawImage(QRectF(self.name_width, top, self._track_width, height), strip)
                 self._name(painter, theme, lane, top, height)
             self._labels(painter, theme, shown, height)
         return image
@@ -217,27 +243,37 @@ class TimelineLanes(QWidget):
         side = min(16, height)
         chip = QRectF(0, top + (height - side) / 2, max(side, 8 + 7 * len(str(lane.stage))), side)
         paint_group(painter, theme, chip, lane.stage, str(lane.stage))
-        text = "stage" if self._one_lane_a_stage else f"×{lane.replicas:,}"
-        rect = QRectF(chip.right() + 5, top, NAME_WIDTH - chip.right() - 8, height)
+        text = "stage"
+        if not self._one_lane_a_stage:
+            text = f"{lane.replicas:,} replicas" if lane.replicas > 1 else f"replica {lane.replica}"
+        rect = QRectF(chip.right() + 5, top, self.name_width - chip.right() - 8, height)
         draw_text(painter, rect, text, theme.font(11), theme.color("text-2"))
 
     def _labels(self, painter: QPainter, theme: Theme, lanes: Sequence[LaneArrays], height: int) -> None:
         """The microbatch numbers, of every second or third microbatch where there are too many."""
-        found: list[tuple[float, int, float, int, int]] = []
+        found: list[tuple[float, int, float, int, int, int]] = []
         for row, lane in enumerate(lanes):
-            left = np.maximum(self._xs(lane.label_start), NAME_WIDTH)
-            right = np.minimum(self._xs(lane.label_end), NAME_WIDTH + self._track_width)
+            left = np.maximum(self._xs(lane.label_start), self.name_width)
+            right = np.minimum(self._xs(lane.label_end), self.name_width + self._track_width)
             found.extend(
-                (float(right[k] - left[k]), row, float(left[k]), int(lane.label[k]), int(lane.label_piece[k]))
+                (
+                    float(right[k] - left[k]),
+                    row,
+                    float(left[k]),
+                    int(lane.label[k]),
+                    int(lane.label_piece[k]),
+                    int(lane.label_chunk[k]),
+                )
                 for k in np.flatnonzero(right - left >= NARROWEST_LABEL).tolist()
             )
         every = -(-len(found) // MOST_LABELS)
         found = [one for one in found if one[3] % every == 0] if every > 1 else found
         painter.setFont(theme.font(11 if height >= 18 else 10, 600))
-        for width, row, start, number, piece in found:
+        for width, row, start, number, piece, chunk in found:
             painter.setPen(theme.color(_LABEL_ON.get(Piece(piece), "text")))
             rect = QRectF(start, AXIS_HEIGHT + row * (height + LANE_GAP), width, height)
-            painter.drawText(rect, int(Qt.AlignmentFlag.AlignCenter), str(number))
+            text = label_text(number, chunk if width >= ROOMY_LABEL else -1, both_ways=self.both_ways)
+            painter.drawText(rect, int(Qt.AlignmentFlag.AlignCenter), text)
 
     def _axis(self, painter: QPainter, theme: Theme) -> None:
         ticks, decimals, unit = axis_ticks(self._start_s, self._end_s, max(1, int(self._track_width // 110)))
@@ -249,19 +285,19 @@ class TimelineLanes(QWidget):
             painter.drawLine(QPointF(x, AXIS_HEIGHT - 3), QPointF(x, self.height()))
             painter.setPen(theme.color("text-3"))
             rect = QRectF(x - 50, 0, 100, AXIS_HEIGHT - 3)
-            if rect.center().x() - 24 < NAME_WIDTH - 12 or rect.center().x() + 24 > self.width():
+            if rect.center().x() - 24 < self.name_width - 12 or rect.center().x() + 24 > self.width():
                 continue
             painter.drawText(rect, int(Qt.AlignmentFlag.AlignCenter), f"{tick / unit:,.{decimals}f} {name}")
 
     def _playhead(self, painter: QPainter) -> None:
         x = self._x(self._time_s)
-        if not NAME_WIDTH - 1 <= x <= NAME_WIDTH + self._track_width + 1:
+        if not self.name_width - 1 <= x <= self.name_width + self._track_width + 1:
             return
         theme = self._context.theme.current
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(theme.color("accent"), 2))
         painter.drawLine(QPointF(x, AXIS_HEIGHT - 4), QPointF(x, self.height()))
-        left = min(max(x - TAG_WIDTH / 2, NAME_WIDTH - 20), self.width() - TAG_WIDTH - 1)
+        left = min(max(x - TAG_WIDTH / 2, self.name_width - 20), self.width() - TAG_WIDTH - 1)
         tag = QRectF(left, 0, TAG_WIDTH, AXIS_HEIGHT - 4)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("accent"))
@@ -326,44 +362,56 @@ class TimelineLanes(QWidget):
 
     def _hover(self, at: QPointF) -> str:
         row = int((at.y() - AXIS_HEIGHT) // (self.lane_height + LANE_GAP)) + self._first
-        if at.y() < AXIS_HEIGHT or at.x() < NAME_WIDTH or not 0 <= row < len(self._lanes):
+        if at.y() < AXIS_HEIGHT or at.x() < self.name_width or not 0 <= row < len(self._lanes):
             return ""
         lane, time_s = self._lanes[row], self._time_at(at.x())
         index = int(np.clip(np.searchsorted(lane.edges, time_s, side="right") - 1, 0, len(lane.piece) - 1))
         start, end = float(lane.edges[index]), float(lane.edges[index + 1])
         words = {
-            Piece.FORWARD: "forward", Piece.BACKWARD: "backward", Piece.EXPOSED: "waiting for an exchange",
-            Piece.BUBBLE: "bubble: nothing to do", Piece.DP_SYNC: "gradient or parameter sync",
-            Piece.OPTIMIZER: "optimizer",
+            Piece.FORWARD: "forward", Piece.BACKWARD: "backward", Piece.WEIGHT: "gradients of the weights",
+            Piece.EXPOSED: "waiting for an exchange",
+            Piece.BUBBLE: "bubble: nothing to do",
+            Piece.DP_SYNC: "gradient or parameter sync", Piece.OPTIMIZER: "optimizer",
         }  # fmt: skip
         inside = np.flatnonzero((lane.label_start <= time_s) & (time_s < lane.label_end))
-        batch = f" of microbatch {int(lane.label[inside[0]])}" if len(inside) else ""
-        who = f"Stage {lane.stage}" + (
-            f", {plural(lane.replicas, 'equal replica')}" if lane.replicas > 1 else ""
-        )
+        batch = self._batch_text(lane, int(inside[0])) if len(inside) else ""
+        who = f"Stage {lane.stage}"
+        if not self._one_lane_a_stage and lane.replicas == 1:
+            who += f", replica {lane.replica}"
+        elif lane.replicas > 1:
+            who += f", {plural(lane.replicas, 'equal replica')}"
         what = words[Piece(int(lane.piece[index]))]
         return f"{who}: {what}{batch}, {format_seconds(end - start)} from {format_seconds(start)}"
 
+    def _batch_text(self, lane: LaneArrays, label: int) -> str:
+        chunk = int(lane.label_chunk[label])
+        text = f" of microbatch {int(lane.label[label])}"
+        if chunk < 0:
+            return text
+        if self.both_ways:
+            return f"{text}, which enters at the {'last' if chunk else 'first'} stage"
+        return f"{text}, model chunk {chunk}"
+
     @property
     def _track_width(self) -> float:
-        return float(max(1, self.width() - NAME_WIDTH))
+        return float(max(1, self.width() - self.name_width))
 
     def _x(self, time_s: float) -> float:
         span = self._end_s - self._start_s
         return (
-            NAME_WIDTH + (time_s - self._start_s) / span * self._track_width
+            self.name_width + (time_s - self._start_s) / span * self._track_width
             if span > 0
-            else float(NAME_WIDTH)
+            else float(self.name_width)
         )
 
     def _xs(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         result: NDArray[np.float64] = (
-            NAME_WIDTH + (times - self._start_s) / (self._end_s - self._start_s) * self._track_width
+            self.name_width + (times - self._start_s) / (self._end_s - self._start_s) * self._track_width
         )
         return result
 
     def _time_at(self, x: float) -> float:
-        share = min(max(0.0, (x - NAME_WIDTH) / self._track_width), 1.0)
+        share = min(max(0.0, (x - self.name_width) / self._track_width), 1.0)
         return self._start_s + share * (self._end_s - self._start_s)
 
 

@@ -24,6 +24,7 @@ class TimelineOverview(QWidget):
         super().__init__(parent)
         self._context = context
         self._lanes: Sequence[LaneArrays] = ()
+        self._left = NAME_WIDTH
         self._until_s, self._start_s, self._end_s, self._time_s = 0.0, 0.0, 0.0, 0.0
         self._grip = ""
         self._grab = 0.0
@@ -34,9 +35,10 @@ class TimelineOverview(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Window of the timeline within the whole step")
 
-    def set_lanes(self, lanes: Sequence[LaneArrays], until_s: float) -> None:
-        """Show other lanes."""
+    def set_lanes(self, lanes: Sequence[LaneArrays], until_s: float, name_width: int = NAME_WIDTH) -> None:
+        """Show other lanes; the strip begins where their track does."""
         self._lanes, self._until_s, self._picture = lanes, until_s, None
+        self._left = name_width
         self.update()
 
     def set_window(self, start_s: float, end_s: float) -> None:
@@ -54,7 +56,7 @@ class TimelineOverview(QWidget):
         with QPainter(self) as painter:
             draw_text(
                 painter,
-                QRectF(0, 0, NAME_WIDTH, self.height()),
+                QRectF(0, 0, self._left, self.height()),
                 "whole step",
                 theme.font(10),
                 theme.color("text-3"),
@@ -66,7 +68,7 @@ class TimelineOverview(QWidget):
             if self._picture is None or key != self._picture_key:
                 self._picture, self._picture_key = self._draw(theme, ratio), key
             painter.drawImage(
-                QRectF(NAME_WIDTH, 3, self.width() - NAME_WIDTH, self.height() - 6), self._picture
+                QRectF(self._left, 3, self.width() - self._left, self.height() - 6), self._picture
             )
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             left, right = self._x(self._start_s), self._x(self._end_s)
@@ -80,7 +82,7 @@ class TimelineOverview(QWidget):
             painter.drawLine(QPointF(x, 2), QPointF(x, self.height() - 2))
 
     def _draw(self, theme: Theme, ratio: float) -> QImage:
-        width = max(1, round((self.width() - NAME_WIDTH) * ratio))
+        width = max(1, round((self.width() - self._left) * ratio))
         height = max(1, round((self.height() - 6) * ratio))
         image = QImage(width, height, QImage.Format.Format_ARGB32)
         image.fill(theme.color("panel"))
@@ -159,8 +161,8 @@ class TimelineOverview(QWidget):
         return "move" if left < x < right else "outside"
 
     def _x(self, time_s: float) -> float:
-        return NAME_WIDTH + time_s / self._until_s * (self.width() - NAME_WIDTH) if self._until_s > 0 else 0.0
+        return self._left + time_s / self._until_s * (self.width() - self._left) if self._until_s > 0 else 0.0
 
     def _time_at(self, x: float) -> float:
-        share = (x - NAME_WIDTH) / max(1, self.width() - NAME_WIDTH)
+        share = (x - self._left) / max(1, self.width() - self._left)
         return min(max(0.0, share), 1.0) * self._until_s

@@ -13,6 +13,7 @@ from model.step.report import BlockKind, Lane
 FloatArray = NDArray[np.float64]
 
 NARROWEST_PX = 2.0
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 class Piece(IntEnum):
@@ -20,16 +21,18 @@ class Piece(IntEnum):
 
     FORWARD = 0
     BACKWARD = 1
-    EXPOSED = 2
-    BUBBLE = 3
-    DP_SYNC = 4
-    OPTIMIZER = 5
+    WEIGHT = 2
+    EXPOSED = 3
+    BUBBLE = 4
+    DP_SYNC = 5
+    OPTIMIZER = 6
 
 
+COMPUTE = (Piece.FORWARD, Piece.BACKWARD, Piece.WEIGHT)
 PIECE_OF_BLOCK = {
     BlockKind.FORWARD: Piece.FORWARD,
     BlockKind.BACKWARD: Piece.BACKWARD,
-    BlockKind.WEIGHT_GRADIENT: Piece.BACKWARD,
+    BlockKind.WEIGHT_GRADIENT: Piece.WEIGHT,
     BlockKind.OPTIMIZER: Piece.OPTIMIZER,
     BlockKind.GRADIENT_SYNC: Piece.DP_SYNC,
     BlockKind.PARAMETER_GATHER: Piece.DP_SYNC,
@@ -41,9 +44,10 @@ PIECE_OF_BLOCK = {
 class LaneArrays:
     """One lane cut into pieces without a hole from 0 to the end of the step.
 
-    `edges` (n + 1,) seconds; `piece` (n,) values of `Piece`; `cumulated` (n + 1, pieces) seconds of each
-    piece from 0 to each edge. Of the blocks with a microbatch: `label_start`, `label_end` (k,) the compute
-    part in seconds, `label` (k,) its number, `label_piece` (k,) its piece.
+    `edges` (n + 1,) seconds; `piece` (n,) values of `Piece`; `band` (n,) whether it computes for an odd model
+    chunk; `cumulated` (n + 1, pieces) seconds of each piece from 0 to each edge. Of the blocks with a
+    microbatch: `label_start`, `label_end` (k,) the compute part in seconds, `label` (k,) its number,
+    `label_piece` (k,) its piece, `label_chunk` (k,) its model chunk, -1 where the stage has one.
     """
 
     stage: int
@@ -51,11 +55,13 @@ class LaneArrays:
     replicas: int
     edges: FloatArray
     piece: NDArray[np.uint8]
+    band: NDArray[np.bool_]
     cumulated: FloatArray
     label_start: FloatArray
     label_end: FloatArray
     label: NDArray[np.int32]
     label_piece: NDArray[np.uint8]
+    label_chunk: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +70,11 @@ class LaneColumns:
 
     `piece` (width,) where one piece fills the column. `lumped` (width,) marks columns that hold pieces below
     two pixels; `shares` (width, pieces) is how much of such a column each takes (zero elsewhere). `first`
-    (width,) marks the first column of a piece.
+    (width,) marks the first column of a piece, `band` (width,) the columns of an odd model chunk.
     """
 
     piece: NDArray[np.uint8]
+    band: NDArray[np.bool_]
     lumped: NDArray[np.bool_]
     shares: FloatArray
     first: NDArray[np.bool_]
@@ -75,13 +82,16 @@ class LaneColumns:
 
 def lane_arrays(lane: Lane, until_s: float) -> LaneArrays:
     """The lane as arrays; what no block covers is bubble."""
-    edges, pieces = [0.0], []
-    labels: list[tuple[float, float, int, int]] = []
+    edges: list[float] = [0.0]
+    pieces: list[Piece] = []
+    bands: list[bool] = []
+    labels: list[tuple[float, float, int, int, int]] = []
     for block in sorted(lane.blocks, key=lambda block: block.start_s):
         kind = PIECE_OF_BLOCK[block.what]
         if block.start_s > edges[-1]:
             edges.append(block.start_s)
             pieces.append(Piece.BUBBLE)
+            bands.append(False)
         exposed = (
             0.0
             if kind in (Piece.DP_SYNC, Piece.BUBBLE)
@@ -92,26 +102,31 @@ def lane_arrays(lane: Lane, until_s: float) -> LaneArrays:
             if end > edges[-1]:
                 edges.append(end)
                 pieces.append(piece)
+                bands.append(piece in COMPUTE and bool(block.chunk and block.chunk % 2))
         if block.microbatch is not None:
-            labels.append((block.start_s, computed, block.microbatch, kind))
+            chunk = -1 if block.chunk is None else block.chunk
+            labels.append((block.start_s, computed, block.microbatch, kind, chunk))
     if until_s > edges[-1] or not pieces:
         edges.append(max(until_s, edges[-1]))
         pieces.append(Piece.BUBBLE)
+        bands.append(False)
     times, kinds = np.array(edges), np.array(pieces, dtype=np.uint8)
     cumulated = np.zeros((len(times), len(Piece)))
     cumulated[np.arange(1, len(times)), kinds] = np.diff(times)
-    numbers = np.array(labels, dtype=np.float64).reshape(-1, 4)
+    numbers = np.array(labels, dtype=np.float64).reshape(-1, 5)
     return LaneArrays(
         stage=lane.stage,
         replica=lane.replica,
         replicas=lane.replicas,
         edges=times,
         piece=kinds,
+        band=np.array(bands, dtype=np.bool_),
         cumulated=np.cumsum(cumulated, axis=0),
         label_start=numbers[:, 0],
         label_end=numbers[:, 1],
         label=numbers[:, 2].astype(np.int32),
         label_piece=numbers[:, 3].astype(np.uint8),
+        label_chunk=numbers[:, 4].astype(np.int32),
     )
 
 
@@ -133,7 +148,20 @@ def lane_columns(lane: LaneArrays, start_s: float, end_s: float, width: int) -> 
         totals = shares.sum(axis=1, keepdims=True)
         np.divide(shares, totals, out=shares, where=totals > 0)
     first = np.concatenate(([True], np.diff(at) != 0))
-    return LaneColumns(piece=lane.piece[at], lumped=lumped, shares=shares, first=first)
+    return LaneColumns(
+        piece=lane.piece[at], band=lane.band[at] & ~lumped, lumped=lumped, shares=shares, first=first
+    )
+
+
+def label_text(number: int, chunk: int, *, both_ways: bool) -> str:
+    """What stands on a block: the microbatch, and its model chunk as an index or, where microbatches enter at
+    both ends, the way that it goes through the stages.
+    """
+    if chunk < 0:
+        return str(number)
+    if both_ways:
+        return f"{number}{'↑' if chunk else '↓'}"
+    return str(number) + str(chunk).translate(_LOWERED)
 
 
 def share_of_pieces(lane: LaneArrays, start_s: float, end_s: float) -> FloatArray:

@@ -16,9 +16,11 @@ from gui.panels.traffic_links import ROW_HEIGHT as LINK_ROW
 from gui.panels.traffic_links import LinkList
 from gui.panels.traffic_links_rows import LinkOrder
 from gui.panels.traffic_matrix import MatrixCard
+from gui.panels.what_if import WhatIfLine
 from gui.widgets.section import PADDING, SectionHeader
 from gui.widgets.segmented import SegmentedControl
 from gui.widgets.style import label, set_font
+from model.topology.types import DeviceKind
 
 if TYPE_CHECKING:
     from gui.panels.traffic_plot import UtilisationPlot
@@ -60,6 +62,7 @@ class TrafficPanel(Panel):
         self.links = LinkList(self.context)
         self.links.chosen.connect(self._show_curves)
         self.groups = GroupList(self.context)
+        self.groups.chosen.connect(self._show_what_if)
         self.lists = QStackedLayout()
         self.lists.addWidget(self.links)
         self.lists.addWidget(self.groups)
@@ -93,7 +96,7 @@ class TrafficPanel(Panel):
 
     def _top(self) -> QWidget:
         top = QWidget()
-        top.setMinimumHeight(26 + 4 * LINK_ROW)
+        top.setMinimumHeight(44 + 4 * LINK_ROW)
         column = QVBoxLayout(top)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
@@ -103,6 +106,8 @@ class TrafficPanel(Panel):
         line.addWidget(self.order)
         column.addLayout(line)
         column.addLayout(self.lists, 1)
+        self.what_if = WhatIfLine(self.context)
+        column.addWidget(self.what_if)
         return top
 
     def _plot_box(self) -> QWidget:
@@ -171,6 +176,7 @@ class TrafficPanel(Panel):
         self.caption.setText("Dearest links" if name == "links" else "Kinds of exchange")
         self.order.setText(f"{self._order.value} ▾" if name == "links" else "exposed a step")
         self.order.setEnabled(name == "links")
+        self._show_what_if()
 
     def sort_by(self, order: LinkOrder) -> None:
         """Sort the links."""
@@ -234,6 +240,30 @@ class TrafficPanel(Panel):
     def _show_curves(self) -> None:
         if self.plot is not None:
             self.plot.show_links(self.report, self._directed())
+        self._show_what_if()
+
+    def _show_what_if(self) -> None:
+        """What the chosen row, or the GPU or link selected on the canvas, would bring at twice its rate."""
+        selection, table = self.context.selection, self.links.links.table
+        topology = self.context.document.document.topology
+        alone = next(iter(selection)) if len(selection) == 1 else ""
+        if topology.has_device(alone) and topology.device(alone).kind is DeviceKind.GPU:
+            self.what_if.show_subject("gpu", (alone,), alone)
+        elif self.tabs.value == "groups":
+            exchange = self.groups.chosen_id
+            if exchange:
+                self.what_if.show_subject("exchange", (exchange,), exchange)
+            else:
+                self.what_if.clear_subject()
+        elif table is not None and self.links.picked is not None:
+            row = self.links.currentIndex().row()
+            ids = table.link_ids(row)
+            name = table.title(row) if len(ids) == 1 else f"{len(ids)} links like {table.title(row)}"
+            self.what_if.show_subject("link", ids, name)
+        elif topology.has_link(alone):
+            self.what_if.show_subject("link", (alone,), alone)
+        else:
+            self.what_if.clear_subject()
 
     def _directed(self) -> tuple[int, ...]:
         """The link chosen in the list, else both ways of links selected elsewhere, else the first row."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -25,6 +34,7 @@ from model.text import format_seconds
 
 Index = QModelIndex | QPersistentModelIndex
 ROW_HEIGHT = 52
+REMARK_HEIGHT = 15
 _RIGHT = Qt.AlignmentFlag.AlignRight
 
 
@@ -71,7 +81,9 @@ class GroupListModel(QAbstractListModel):
 
 
 class GroupDelegate(QStyledItemDelegate):
-    """Three lines: what, between whom, how much and how often; exposed seconds at the right."""
+    """Three lines: what, between whom, how much and how often; exposed seconds at the right. A fourth where
+    there is something to know of algorithm or paths.
+    """
 
     def __init__(self, context: AppContext, view: GroupList) -> None:
         super().__init__(view)
@@ -79,7 +91,9 @@ class GroupDelegate(QStyledItemDelegate):
         self._view = view
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(0, ROW_HEIGHT)
+        model = index.model()
+        remark = isinstance(model, GroupListModel) and model.rows[index.row()].remark
+        return QSize(0, ROW_HEIGHT + (REMARK_HEIGHT if remark else 0))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         model = index.model()
@@ -116,12 +130,18 @@ class GroupDelegate(QStyledItemDelegate):
         draw_text(
             painter, line.adjusted(0, 0, -int(used) - 8, 0), row.what, theme.font(11), theme.color("text-2")
         )
-        draw_text(painter, line.translated(0, 15), row.how_often, theme.font(11), theme.color("text-3"))
+        line = line.translated(0, 15)
+        draw_text(painter, line, row.how_often, theme.font(11), theme.color("text-3"))
+        line = line.translated(0, REMARK_HEIGHT)
+        if row.remark:
+            draw_text(painter, line, row.remark, theme.font(11), theme.color("warning"))
         painter.restore()
 
 
 class GroupList(QListView):
-    """The list; choosing a row lights its links and its GPUs."""
+    """The list; choosing a row lights its links and its GPUs. `chosen` comes then."""
+
+    chosen = Signal()
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -130,7 +150,6 @@ class GroupList(QListView):
         self.groups = GroupListModel(self)
         self.setModel(self.groups)
         self.setItemDelegate(GroupDelegate(context, self))
-        self.setUniformItemSizes(True)
         self.setMouseTracking(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -138,7 +157,7 @@ class GroupList(QListView):
         self.setAccessibleName("Groups: kinds of exchange")
         self.clicked.connect(self._choose)
         self.activated.connect(self._choose)
-        self._chosen = ""
+        self.chosen_id = ""
 
     def refresh(self, report: StepReport | None) -> None:
         """Show a report; the chosen exchange stays chosen and lit where it still exists."""
@@ -146,7 +165,7 @@ class GroupList(QListView):
             return
         self.groups.set_report(report)
         for number, row in enumerate(self.groups.rows):
-            if row.id == self._chosen:
+            if row.id == self.chosen_id:
                 self.setCurrentIndex(self.groups.index(number))
                 if self.isVisible():
                     self._choose(self.groups.index(number))
@@ -162,7 +181,8 @@ class GroupList(QListView):
         if report is None:
             return
         row = self.groups.rows[index.row()]
-        self._chosen = row.id
+        self.chosen_id = row.id
         self._context.set_lit_links(
             links_of_exchange(report, row.exchange), devices_of_exchange(report, row.exchange)
         )
+        self.chosen.emit()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from model.job.exchange import Exchange
 from model.step.report import StepReport
-from model.text import format_bytes, format_seconds, plural, three_digits
+from model.text import format_bytes, format_ratio, format_seconds, plural, three_digits
 
 SECONDS_AN_HOUR = 3600.0
 
@@ -16,7 +18,8 @@ SECONDS_AN_HOUR = 3600.0
 class GroupRow:
     """One kind of exchange: what runs, how large, how often, and what the step waits for.
 
-    `times_*` count the operations of one group. `sent_bytes_per_gpu` is per step (conventions 22).
+    `times_*` count the operations of one group. `sent_bytes_per_gpu` is per step (conventions 22). `remark`:
+    what to know of its algorithm and paths: a fallback (conventions 18), how unevenly hashed flows fell.
     """
 
     exchange: int
@@ -35,6 +38,7 @@ class GroupRow:
     blocking: bool
     time_s: float
     exposed_s: float
+    remark: str = ""
 
     @property
     def title(self) -> str:
@@ -79,6 +83,7 @@ class GroupRow:
                 f"{format_bytes(self.sent_bytes_per_gpu)} sent by each GPU in a step",
                 f"{format_seconds(self.time_s)} on the wire, {format_seconds(self.exposed_s)} exposed "
                 f"(mean over all GPUs), {self.waiting}",
+                *((self.remark,) if self.remark else ()),
             )
         )
 
@@ -107,9 +112,29 @@ def group_rows(report: StepReport) -> tuple[GroupRow, ...]:
                 blocking=exchange.blocking,
                 time_s=time.time_s,
                 exposed_s=time.exposed_s,
+                remark="; ".join((*_fallbacks(report, exchange), *_hashing(report, exchange))),
             )
         )
     return tuple(sorted(rows, key=lambda row: (-row.exposed_s, -row.time_s, row.id)))
+
+
+def _fallbacks(report: StepReport, exchange: Exchange) -> Iterator[str]:
+    """The notes of the traffic on the algorithm of an exchange."""
+    head = f"{exchange.kind} ({exchange.operation}) "
+    for note in report.traffic.notes:
+        if note.startswith(head):
+            yield note.removeprefix(head).rstrip(".")
+
+
+def _hashing(report: StepReport, exchange: Exchange) -> Iterator[str]:
+    """How full the worst cable of each tier is beside its even load, and how full one would expect it."""
+    for tier in report.traffic.ecmp:
+        if tier.exchange_id == exchange.id:
+            yield (
+                f"hashed {tier.from_kind} → {tier.to_kind}: worst cable {format_ratio(tier.drawn)} its even "
+                f"load, {format_ratio(tier.expected)} expected of {plural(tier.flows, 'flow')} on "
+                f"{plural(tier.cables, 'cable')}"
+            )
 
 
 def links_of_exchange(report: StepReport, exchange: int) -> frozenset[str]:

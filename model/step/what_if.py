@@ -29,10 +29,10 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The step with one part `factor` times as fast, and as it is; seconds."""
+    """The step with one part (or several alike) `factor` times as fast, and as it is; seconds."""
 
     subject: Subject
-    id: str
+    ids: tuple[str, ...]
     factor: float
     time_s: float
     before_s: float
@@ -43,8 +43,9 @@ class WhatIf:
         return self.before_s - self.time_s
 
 
-def what_if(last: Simulated, subject: Subject, ident: str, factor: float = 2.0) -> WhatIf:
-    """Simulate the step again with one part at `factor` times its rate; paths stay as they are.
+def what_if(last: Simulated, subject: Subject, ids: str | tuple[str, ...], factor: float = 2.0) -> WhatIf:
+    """Simulate the step again with a part, or several of a kind, at `factor` times its rate; paths stay as
+    they are.
 
     A link: usable rate and capacity of both directions. An exchange: its latency and its bytes take 1 ÷
     factor of the time. A GPU: its compute. Raises InputError for an id that takes no part, or a factor that
@@ -52,36 +53,41 @@ def what_if(last: Simulated, subject: Subject, ident: str, factor: float = 2.0) 
     """
     if not (np.isfinite(factor) and factor > 0):
         raise InputError(f"a part can be some positive number of times as fast, not {factor} times")
-    changed = {"link": _with_link, "exchange": _with_exchange, "gpu": _with_gpu}[subject]
-    return WhatIf(subject, ident, factor, step_time(changed(last, ident, factor)), last.time_s)
+    named = (ids,) if isinstance(ids, str) else ids
+    changed = {"link": _with_links, "exchange": _with_exchanges, "gpu": _with_gpus}[subject]
+    return WhatIf(subject, named, factor, step_time(changed(last, named, factor)), last.time_s)
 
 
-def _with_link(last: Simulated, ident: str, factor: float) -> Inputs:
-    if ident not in last.fabric.link_ids:
-        raise InputError(f"there is no link {ident} in the last step")
-    number = last.fabric.link_ids.index(ident)
+def _with_links(last: Simulated, ids: tuple[str, ...], factor: float) -> Inputs:
+    numbers = {ident: number for number, ident in enumerate(last.fabric.link_ids)}
     usable, capacity = last.inputs.usable.copy(), last.inputs.capacity.copy()
-    for rates in (usable, capacity):
-        rates[2 * number : 2 * number + 2] *= factor
+    for ident in ids:
+        if ident not in numbers:
+            raise InputError(f"there is no link {ident} in the last step")
+        for rates in (usable, capacity):
+            rates[2 * numbers[ident] : 2 * numbers[ident] + 2] *= factor
     return replace(last.inputs, usable=usable, capacity=capacity)
 
 
-def _with_exchange(last: Simulated, ident: str, factor: float) -> Inputs:
+def _with_exchanges(last: Simulated, ids: tuple[str, ...], factor: float) -> Inputs:
     found = last.inputs.exchanges
-    if all(exchange.id != ident for exchange in found):
-        raise InputError(f"there is no exchange {ident} in the last step")
+    for ident in ids:
+        if all(exchange.id != ident for exchange in found):
+            raise InputError(f"there is no exchange {ident} in the last step")
     return replace(
         last.inputs,
         exchanges=tuple(
-            replace(one, time_factor=one.time_factor / factor) if one.id == ident else one for one in found
+            replace(one, time_factor=one.time_factor / factor) if one.id in ids else one for one in found
         ),
     )
 
 
-def _with_gpu(last: Simulated, ident: str, factor: float) -> Inputs:
+def _with_gpus(last: Simulated, ids: tuple[str, ...], factor: float) -> Inputs:
     placement, kinds = last.inputs.placement, last.kinds
-    gpu = placement.gpus.index(ident) if ident in placement.gpus else -1
-    if gpu < 0 or kinds.kind_of_gpu[gpu] < 0:
-        raise InputError(f"GPU {ident} plays no rank in the last step")
-    devices = stage_devices(kinds.with_speed(gpu, factor), placement, last.inputs.tracks, last.job)
+    for ident in ids:
+        gpu = placement.gpus.index(ident) if ident in placement.gpus else -1
+        if gpu < 0 or kinds.kind_of_gpu[gpu] < 0:
+            raise InputError(f"GPU {ident} plays no rank in the last step")
+        kinds = kinds.with_speed(gpu, factor)
+    devices = stage_devices(kinds, placement, last.inputs.tracks, last.job)
     return replace(last.inputs, seconds=devices.seconds)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from model.document.document import Content
 from model.document.edits import Edit, Load
+from model.step.what_if import Subject, WhatIf
 from model.topology.graph import Parts
 from model.topology.types import Device, Link
 from model.worker.shared_arrays import Parcel
@@ -46,11 +47,21 @@ class AskChecksum:
 
 
 @dataclass(frozen=True, slots=True)
+class AskWhatIf:
+    """Answer with the step that parts of the latest report at twice their rate would give. A newer question
+    takes the place of an older one.
+    """
+
+    subject: Subject
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """End the process."""
 
 
-Request = LoadSlice | LoadContent | ApplyEdit | AskChecksum | Stop
+Request = LoadSlice | LoadContent | ApplyEdit | AskChecksum | AskWhatIf | Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +121,17 @@ class Checksum:
     digest: str
 
 
-Reply = Stage | SharedFabric | Analysed | Unchanged | Failed | OutOfStep | Checksum
+@dataclass(frozen=True, slots=True)
+class WhatIfAnswer:
+    """What became of a question at a revision: the result, or why there is none."""
+
+    revision: int
+    question: AskWhatIf
+    result: WhatIf | None
+    reason: str = ""
+
+
+Reply = Stage | SharedFabric | Analysed | Unchanged | Failed | OutOfStep | Checksum | WhatIfAnswer
 
 
 def load_messages(revision: int, content: Content) -> Iterator[Request]:

@@ -22,11 +22,13 @@ from model.document.document import Document
 from model.document.edits import Edit, Load
 from model.errors import RailsketchError
 from model.step.report import Analysis
+from model.step.what_if import what_if
 from model.traffic.types import Fabric
 from model.worker.messages import (
     Analysed,
     ApplyEdit,
     AskChecksum,
+    AskWhatIf,
     Checksum,
     Failed,
     LoadContent,
@@ -37,6 +39,7 @@ from model.worker.messages import (
     SharedFabric,
     Stage,
     Unchanged,
+    WhatIfAnswer,
 )
 from model.worker.shared_arrays import Parcel, discard, pack
 
@@ -79,6 +82,7 @@ class Worker:
         self._waiting: list[Request] = []
         self._slices: list[LoadSlice] = []
         self._sent: list[Parcel] = []
+        self._question: AskWhatIf | None = None
         self._fabric: Fabric | None = None
         self._token = 0
         self._stale = False
@@ -97,6 +101,7 @@ class Worker:
                 self._analyse()
             else:
                 self._send(Unchanged(self._revision))
+            self._answer()
 
     def clean_up(self) -> None:
         """Remove the blocks of shared memory that nobody fetched."""
@@ -117,6 +122,8 @@ class Worker:
             self._apply(request)
         elif isinstance(request, AskChecksum):
             self._send(Checksum(self._revision, self._document.checksum()))
+        elif isinstance(request, AskWhatIf):
+            self._question = request
         else:
             sys.exit(0)
 
@@ -182,9 +189,26 @@ class Worker:
         """Remember the latest parcels, in case nobody fetches them."""
         self._sent = [*self._sent[-7:], parcel]
 
+    def _answer(self) -> None:
+        """Answer the question that waits, once nothing newer has to be analysed first."""
+        question = self._question
+        if question is None or self._stale or self._waiting:
+            return
+        self._question = None
+        if self._cache.last is None:
+            reason = "there is no step of a legal job to ask about"
+            self._send(WhatIfAnswer(self._revision, question, None, reason))
+            return
+        try:
+            result = what_if(self._cache.last, question.subject, question.ids)
+        except RailsketchError as error:
+            self._send(WhatIfAnswer(self._revision, question, None, str(error)))
+        else:
+            self._send(WhatIfAnswer(self._revision, question, result))
+
     def _progress(self, text: str) -> None:
         self._receive(block=False)
-        if self._waiting:
+        if any(not isinstance(request, AskWhatIf) for request in self._waiting):
             raise _OvertakenError
         self._send(Stage(self._revision, text))
 

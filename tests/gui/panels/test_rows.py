@@ -10,7 +10,14 @@ import pytest
 from gui.panels.findings_rows import cost_text, counts, detail_text, ordered, short_title, targets
 from gui.panels.job_as_of import as_of_text
 from gui.panels.memory_rows import bytes_per_parameter, memory_bars
-from gui.panels.timeline_rows import Piece, axis_ticks, lane_arrays, lane_columns, share_of_pieces
+from gui.panels.timeline_rows import (
+    Piece,
+    axis_ticks,
+    label_text,
+    lane_arrays,
+    lane_columns,
+    share_of_pieces,
+)
 from gui.panels.traffic_groups_rows import devices_of_exchange, group_rows, links_of_exchange
 from gui.panels.traffic_links_rows import (
     LinkLoad,
@@ -23,9 +30,11 @@ from gui.panels.traffic_links_rows import (
 )
 from gui.panels.traffic_matrix_rows import LEVELS, blocks_of, heat_levels, heat_table, matrix_view
 from gui.panels.traffic_plot_rows import Curve, link_curve, thinned
+from model.analysis import analyse
 from model.job.memory import StageMemory
 from model.job.spec import JobSpec, apply_set
 from model.step.report import Block, BlockKind, Finding, Lane, Segments, Severity, StepReport
+from tests.gui.panels.conftest import make_document
 
 # --- links ---
 
@@ -223,6 +232,27 @@ def test_lane_is_cut_into_pieces_without_a_hole() -> None:
     assert lane.label_end == pytest.approx([3.0, 9.0])  # the number stands in the compute part
 
 
+def test_chunks_and_weight_gradients_are_told_apart() -> None:
+    blocks = (
+        Block(0.0, 2.0, BlockKind.FORWARD, microbatch=3, chunk=0),
+        Block(2.0, 4.0, BlockKind.FORWARD, microbatch=3, exposed_s=0.5, chunk=1),
+        Block(4.0, 6.0, BlockKind.WEIGHT_GRADIENT, microbatch=1, chunk=1),
+    )
+    lane = lane_arrays(Lane(0, 0, 1, blocks), 6.0)
+    assert [Piece(one) for one in lane.piece] == [
+        Piece.FORWARD,
+        Piece.FORWARD,
+        Piece.EXPOSED,
+        Piece.WEIGHT,
+    ]
+    assert lane.band.tolist() == [False, True, False, True]
+    assert lane.label_chunk.tolist() == [0, 1, 1]
+    columns = lane_columns(lane, 0.0, 6.0, 60)
+    assert not columns.band[:20].any() and columns.band[20:35].all() and not columns.band[35:40].any()
+    assert label_text(3, 1, both_ways=False) == "3₁" and label_text(3, -1, both_ways=False) == "3"
+    assert (label_text(3, 0, both_ways=True), label_text(8, 1, both_ways=True)) == ("3↓", "8↑")
+
+
 def test_columns_show_wide_pieces_whole() -> None:
     columns = lane_columns(lane_arrays(LANE, 10.0), 0.0, 9.0, 90)
     assert not columns.lumped.any()
@@ -317,3 +347,26 @@ def test_as_of_names_what_the_report_is_of() -> None:
     assert as_of_text(job.to_json(), apply_set(job, "parallel.tp=5")) == "as of TP 8"
     assert as_of_text(job.to_json(), apply_set(job, "global_batch=1000")) == "as of batch 1024"
     assert as_of_text(job.to_json(), job) == ""
+
+
+def test_groups_say_what_fell_back_and_how_hashing_went() -> None:
+    """EP 2 over two nodes of 8: a ring is asked for an all-to-all, and flows cross the spines by hashing."""
+    found = analyse(
+        make_document(
+            "model=mixtral-8x7b", "parallel.tp=8", "parallel.ep=2", "parallel.order=tp-cp-ep-dp-pp",
+            "global_batch=32", "sequence_length=4096", "collectives.dp=tree", "routing.policy=hashed",
+            "recompute=full", nodes=16, fabric="tor",
+        )
+    ).report  # fmt: skip
+    assert found is not None
+    rows = group_rows(found)
+    fallen = [row for row in rows if row.dimension == "dp" and row.operation != "all-reduce"]
+    assert fallen and all("tree is for all-reduce only" in row.remark for row in fallen)
+    assert all(row.remark in row.hover for row in rows)
+    tiers = {tier.exchange_id: tier for tier in found.traffic.ecmp}
+    assert tiers
+    for row in rows:
+        assert ("hashed leaf → spine" in row.remark) == (row.id in tiers)
+    tier = next(iter(tiers.values()))
+    row = next(row for row in rows if row.id == tier.exchange_id)
+    assert f"worst cable {tier.drawn:.2f}× its even load, {tier.expected:.2f}× expected" in row.remark

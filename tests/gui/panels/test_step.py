@@ -16,6 +16,8 @@ from gui.panels.findings import FindingsPanel
 from gui.panels.memory import MemoryPanel
 from gui.panels.timeline import TimelinePanel, fitting_speed, speed_text
 from gui.panels.timeline_lanes import AXIS_HEIGHT, NAME_WIDTH, clock_text
+from model.document.edits import SetFields, SetJob
+from model.job.spec import apply_set
 from model.step.report import Analysis, Finding, Severity
 from tests.gui.panels.conftest import make_document
 
@@ -130,6 +132,59 @@ def test_lanes_hover_and_paint(qtbot: QtBot, context: AppContext) -> None:
     qtbot.waitUntil(lambda: panel.lanes.paints > before)
     qtbot.mouseMove(panel.lanes, at(panel, 0.5))
     assert panel.lanes.toolTip().startswith("Stage 0, 8 equal replicas: ")
+
+
+def test_unequal_replicas_have_lanes_of_their_own(
+    qtbot: QtBot, context: AppContext, reanalyse: Callable[[AppContext], Analysis]
+) -> None:
+    """DP 4, one slow GPU in replica 3: two classes, so two lanes a stage, which name their replicas."""
+    panel = timeline(qtbot, context)
+    narrow = panel.lanes.name_width
+    dense = make_document(
+        "model=llama3-8b", "parallel.tp=2", "parallel.pp=4", "global_batch=64", "sequence_length=4096"
+    )
+    context.document.push(SetJob(dense.job), "dense")
+    context.document.push(SetFields("device", ("node00.gpu7",), {"speed": 0.5}), "slow down")
+    reanalyse(context)
+    assert panel.report is not None
+    lanes = [(lane.stage, lane.replica, lane.replicas) for lane in panel.lanes._lanes]
+    assert lanes == [(stage, *rest) for stage in range(4) for rest in ((0, 3), (3, 1))]
+    assert panel.lanes.name_width > narrow == NAME_WIDTH
+    at_lane = QPointF(panel.lanes.name_width + 3, AXIS_HEIGHT + panel.lanes.lane_height + 6)
+    assert panel.lanes._hover(at_lane).startswith("Stage 0, replica 3: forward of microbatch 0")
+    context.document.undo_stack.undo()
+    reanalyse(context)
+    assert len(panel.lanes._lanes) == 4 and panel.lanes.name_width == narrow
+
+
+@pytest.mark.parametrize(
+    ("schedule", "words", "hover"),
+    [
+        ("zb-h1", ("Weight grad.",), "microbatch 0, "),
+        ("interleaved", ("Odd chunk",), "microbatch 0, model chunk 0"),
+        ("dualpipe", ("Weight grad.", "From the last stage"), "enters at the first stage"),
+    ],
+)
+def test_each_schedule_explains_its_pieces(
+    qtbot: QtBot,
+    context: AppContext,
+    reanalyse: Callable[[AppContext], Analysis],
+    schedule: str,
+    words: tuple[str, ...],
+    hover: str,
+) -> None:
+    panel = timeline(qtbot, context)
+    assert not {"Weight grad.", "Odd chunk"} & set(panel.legend.words.values())
+    job = apply_set(context.document.document.job, f"schedule={schedule}")
+    if schedule == "interleaved":
+        job = apply_set(job, "parallel.vpp=2")
+    context.document.push(SetJob(job), "schedule")
+    reanalyse(context)
+    assert set(words) <= set(panel.legend.words.values())
+    first = panel.lanes._lanes[0]
+    assert hover in panel.lanes._hover(QPointF(panel.lanes.name_width + 2, AXIS_HEIGHT + 6))
+    assert first.band.any() == (schedule != "zb-h1")
+    panel.grab()  # paints lines, weights and labels
 
 
 def test_timeline_without_a_step(qtbot: QtBot, empty_context: AppContext) -> None:
