@@ -247,6 +247,7 @@ class Rename(Edit):
             devices = tuple(child for child in children if topology.has_device(child))
             containers = (*both, *(child for child in children if topology.has_container(child)))
         topology.rename(self.kind, self.old, self.new)
+        document.extra = _renamed_fields(document.extra, self.kind, self.old, self.new)
         change = _topology_change(devices, links, containers)
         if self.kind == "device":
             change |= self._follow(document)
@@ -398,6 +399,15 @@ def _may_change_gpus(edit: Edit, topology: Topology) -> bool:
 
 def _names_job(edit: Edit) -> bool:
     return isinstance(edit, SetJob | Load) or (isinstance(edit, Batch) and any(map(_names_job, edit.edits)))
+
+
+def _renamed_fields(extra: Mapping[str, Any], kind: ThingKind, old: str, new: str) -> dict[str, Any]:
+    """Fields that are only kept follow the thing that they belong to."""
+    tables = {f"{kind}s", "paint", "layout"} if kind == "device" else {f"{kind}s"}
+    return {
+        name: {new if ident == old else ident: own for ident, own in kept.items()} if name in tables else kept
+        for name, kept in extra.items()
+    }
 
 
 def _topology_change(

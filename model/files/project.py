@@ -10,7 +10,7 @@ from model.document.document import Document, Position
 from model.document.start import job_for
 from model.errors import EditRefused, InputError
 from model.files.reading import as_floats, check_plain, check_version, read_json, section, shown
-from model.files.tables import plain_table, read_columns, read_table, write_table
+from model.files.tables import Kept, plain_table, read_columns, read_table, unknown_cells, write_table
 from model.files.writing import json_text, with_kept, write_atomic
 from model.job.spec import parse_job
 from model.placement.paint import Paint
@@ -24,6 +24,7 @@ VERSION = 1
 # From a version to the next: pure functions from the file's JSON to that of the version above.
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
+_TABLES = frozenset({"containers", "devices", "links"})
 _SECTIONS = frozenset({"format", "version", "name", "topology", "job", "paint", "layout"})
 
 
@@ -35,17 +36,21 @@ def project_json(document: Document) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "name": document.name,
-        "topology": {
-            "containers": write_table(topology.containers(), Container, extra.get("containers", {})),
-            "devices": write_table(topology.devices(), Device, extra.get("devices", {})),
-            "links": write_table(topology.links(), Link, extra.get("links", {})),
-        },
+        "topology": with_kept(
+            {
+                "containers": write_table(topology.containers(), Container, extra.get("containers", {})),
+                "devices": write_table(topology.devices(), Device, extra.get("devices", {})),
+                "links": write_table(topology.links(), Link, extra.get("links", {})),
+            },
+            extra.get("topology"),
+        ),
         "job": document.job.to_json(),
         "paint": plain_table(
             ("gpu", *DIMENSIONS),
-            ([gpu, *(own.get(dimension) for dimension in DIMENSIONS)] for gpu, own in document.paint.items()),
+            [[gpu, *map(own.get, DIMENSIONS)] for gpu, own in document.paint.items()],
+            extra.get("paint", {}),
         ),
-        "layout": plain_table(("id", "x", "y"), _layout_rows(document)),
+        "layout": plain_table(("id", "x", "y"), _layout_rows(document), extra.get("layout", {})),
     }
     return with_kept(sections, extra.get("fields"))
 
@@ -79,10 +84,15 @@ def project_from_json(data: dict[str, Any], path: Path) -> Document:
         raise InputError(f"{path} is no Railsketch project: its format is {shown(data.get('format'))}.")
     for version in range(check_version(data, VERSION, path), VERSION):
         data = MIGRATIONS[version](data)
-    topology, extra = _read_topology(section(data, "topology", dict, path), path)
-    fields = {name: value for name, value in data.items() if name not in _SECTIONS}
-    if fields:
-        extra["fields"] = fields
+    topology, of_topology = _read_topology(section(data, "topology", dict, path), path)
+    paint, of_paint = _read_paint(data, topology, path)
+    layout, of_layout = _read_layout(data, topology, path)
+    found = of_topology | {
+        "paint": of_paint,
+        "layout": of_layout,
+        "fields": {name: value for name, value in data.items() if name not in _SECTIONS},
+    }
+    extra = {name: own for name, own in found.items() if own}
     check_plain(extra, f"{path}: a field that this version does not know")
     name = data.get("name", "")
     if not isinstance(name, str):
@@ -91,26 +101,29 @@ def project_from_json(data: dict[str, Any], path: Path) -> Document:
         job = job_for(topology) if data.get("job") is None else parse_job(data["job"])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return Document(
-        topology, job, _read_paint(data, topology, path), _read_layout(data, topology, path), name, extra
-    )
+    return Document(topology, job, paint, layout, name, extra)
 
 
 def _read_topology(tables: Mapping[str, Any], path: Path) -> tuple[Topology, dict[str, Any]]:
     containers, of_containers = read_table(tables, "containers", Container, path)
     devices, of_devices = read_table(tables, "devices", Device, path)
     links, of_links = read_table(tables, "links", Link, path)
-    found = {"containers": of_containers, "devices": of_devices, "links": of_links}
+    found = {
+        "containers": of_containers,
+        "devices": of_devices,
+        "links": of_links,
+        "topology": {name: value for name, value in tables.items() if name not in _TABLES},
+    }
     try:
         topology = Topology(devices, links, containers)
     except EditRefused as error:
         raise InputError(f"{path}: {error}") from None
-    return topology, {name: own for name, own in found.items() if own}
+    return topology, found
 
 
-def _read_paint(data: Mapping[str, Any], topology: Topology, path: Path) -> Paint:
+def _read_paint(data: Mapping[str, Any], topology: Topology, path: Path) -> tuple[Paint, Kept]:
     if "paint" not in data:
-        return Paint()
+        return Paint(), {}
     columns, count = read_columns(data, "paint", path)
     colours: dict[str, dict[Dimension, int]] = {}
     for number, gpu in enumerate(columns.get("gpu", ())):
@@ -131,12 +144,12 @@ def _read_paint(data: Mapping[str, Any], topology: Topology, path: Path) -> Pain
         colours[gpu] = own
     if len(colours) != count:
         raise InputError(f"{path}: paint must name each GPU once in a column gpu.")
-    return Paint(colours)
+    return Paint(colours), unknown_cells(columns, {"gpu", *DIMENSIONS}, columns.get("gpu", ()))
 
 
-def _read_layout(data: Mapping[str, Any], topology: Topology, path: Path) -> dict[str, Position]:
+def _read_layout(data: Mapping[str, Any], topology: Topology, path: Path) -> tuple[dict[str, Position], Kept]:
     if "layout" not in data:
-        return {}
+        return {}, {}
     columns, count = read_columns(data, "layout", path)
     layout: dict[str, Position] = {}
     try:
@@ -151,4 +164,4 @@ def _read_layout(data: Mapping[str, Any], topology: Topology, path: Path) -> dic
         layout[ident] = (x, y)
     if len(layout) != count:
         raise InputError(f"{path}: layout must name each device once, with x and y.")
-    return layout
+    return layout, unknown_cells(columns, {"id", "x", "y"}, columns.get("id", ()))

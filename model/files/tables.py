@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import MISSING, fields
 from enum import StrEnum
 from pathlib import Path
@@ -14,31 +14,35 @@ from model.topology.types import Container, ContainerKind, Device, DeviceKind, L
 from model.topology.validity import FLOAT_FIELDS
 
 Thing = TypeVar("Thing", Device, Link, Container)
+Kept = Mapping[str, Mapping[str, Any]]
+"""By id, the fields that this version does not know."""
 
 _ENUMS: Mapping[type, type[StrEnum]] = {Device: DeviceKind, Link: LinkKind, Container: ContainerKind}
 
 
-def write_table(
-    things: Sequence[Thing], kind: type[Thing], extra: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
+def write_table(things: Sequence[Thing], kind: type[Thing], extra: Kept) -> dict[str, Any]:
     """`{"columns": …, "rows": …}` of things; columns with nothing unusual are left out, unknown ones kept."""
     columns = [
         field.name
         for field in fields(kind)
         if field.default is MISSING or any(getattr(thing, field.name) != field.default for thing in things)
     ]
+    idents = (thing.id for thing in things)
+    return _table(columns, idents, ([getattr(thing, name) for name in columns] for thing in things), extra)
+
+
+def plain_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], extra: Kept) -> dict[str, Any]:
+    """A table of plain values, the id first; unknown columns kept."""
+    return _table(columns, (row[0] for row in rows), map(list, rows), extra)
+
+
+def _table(
+    columns: Sequence[str], idents: Iterable[str], rows: Iterable[list[Any]], extra: Kept
+) -> dict[str, Any]:
     kept = sorted({name for own in extra.values() for name in own} - set(columns))
-    rows = [[getattr(thing, name) for name in columns] for thing in things]
     if kept:
-        for thing, row in zip(things, rows, strict=True):
-            own = extra.get(thing.id, {})
-            row.extend(own.get(name) for name in kept)
-    return {"columns": columns + kept, "rows": rows}
-
-
-def plain_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
-    """A table of plain values."""
-    return {"columns": list(columns), "rows": [list(row) for row in rows]}
+        rows = ([*row, *map(extra.get(ident, {}).get, kept)] for ident, row in zip(idents, rows, strict=True))
+    return {"columns": [*columns, *kept], "rows": list(rows)}
 
 
 def read_columns(data: Mapping[str, Any], name: str, path: Path) -> tuple[dict[str, Sequence[Any]], int]:
@@ -88,12 +92,19 @@ def make_things(
                 raise InputError(f"{where}: {field.name} holds a number that is too large.") from None
         arguments.append(values)
     things = [kind(*values) for values in zip(*arguments, strict=True)]
-    extra: dict[str, dict[str, Any]] = {}
+    return things, unknown_cells(columns, known, [thing.id for thing in things])
+
+
+def unknown_cells(
+    columns: Mapping[str, Sequence[Any]], known: Set[str], idents: Sequence[Any]
+) -> dict[str, dict[str, Any]]:
+    """What stands in columns that this version does not know, by id."""
+    found: dict[str, dict[str, Any]] = {}
     for column in columns.keys() - known:
-        for thing, value in zip(things, columns[column], strict=True):
-            if value is not None and isinstance(thing.id, str):
-                extra.setdefault(thing.id, {})[column] = value
-    return things, extra
+        for ident, value in zip(idents, columns[column], strict=True):
+            if value is not None and isinstance(ident, str):
+                found.setdefault(ident, {})[column] = value
+    return found
 
 
 def _members(

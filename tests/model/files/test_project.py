@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from model.document.document import Document
-from model.document.edits import SetFields
+from model.document.edits import Rename, SetFields
 from model.document.start import job_for
 from model.errors import InputError
 from model.files import project
@@ -87,6 +87,24 @@ def test_unknown_fields_are_kept(tmp_path: Path) -> None:
     devices = written["topology"]["devices"]
     column = devices["columns"].index("serial_number")
     assert [row[column] for row in devices["rows"]] == ["X1", None, None, None]
+
+
+def test_unknown_fields_are_kept_in_every_section_and_follow_a_new_name(tmp_path: Path) -> None:
+    data = with_row("devices", 0, "serial_number", "X1")
+    data["topology"]["surveyed"] = "2026-01-01"
+    for name in ("paint", "layout"):
+        data[name]["columns"].append("by")
+        data[name]["rows"] = [[*row, "me" if row[0] == "node0.gpu0" else None] for row in data[name]["rows"]]
+    (tmp_path / "p.json").write_text(json.dumps(data))
+    document = load_project(tmp_path / "p.json")
+    Rename("device", "node0.gpu0", "first").apply(document)
+    save_project(document, tmp_path / "q.json")
+    written = json.loads((tmp_path / "q.json").read_text())
+    assert written["topology"]["surveyed"] == "2026-01-01"
+    for table, column in ((written["topology"]["devices"], "serial_number"), (written["layout"], "by")):
+        at = table["columns"].index(column)
+        assert [row[0] for row in table["rows"] if row[at] is not None] == ["first"]
+    assert {row[0]: row[-1] for row in written["paint"]["rows"]}.get("first") == "me"
 
 
 def test_older_versions_go_through_the_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
