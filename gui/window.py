@@ -27,7 +27,7 @@ from gui.panels.start import StartPage
 from gui.recent import recent_files
 from gui.settings import settings
 from gui.title_bar import TitleBar
-from gui.widgets.figure import ExplainPopup, FigureLabel
+from gui.widgets.figure import ExplainPopup, FigureLabel, figure_of
 from gui.widgets.style import set_font, themed_icon
 
 if TYPE_CHECKING:
@@ -369,10 +369,15 @@ class MainWindow(QMainWindow):
         self.context.set_partners_of(None if gpu == self.context.partners_of else gpu)
 
     def _help(self) -> None:
+        """Explain the figure under the pointer, else that of the list with the focus, else show the keys."""
         hovered = QApplication.widgetAt(QCursor.pos())
         if isinstance(hovered, FigureLabel) and hovered.figure is not None:
             hovered.setFocus(Qt.FocusReason.MouseFocusReason)
             hovered.explain()
+            return
+        found = figure_of(hovered, QCursor.pos()) or figure_of(QApplication.focusWidget(), None)
+        if found is not None:
+            self.explain(*found)
             return
         from gui.dialogs.help import KeysDialog
 

@@ -116,13 +116,13 @@ class SizeLine(QFrame):
         line.setSpacing(6)
         line.addWidget(self.name)
         shown: QWidget = self.field if self.field is not None else self.number
-        shown.setFixedWidth(58)
+        shown.setFixedSize(58, 22)
         if self.field is None:
             self.number.setContentsMargins(8, 0, 0, 0)
         line.addWidget(shown)
         line.addWidget(self.mark)
         line.addWidget(self.reason, 1)
-        self.setFixedHeight(26)
+        self.setFixedHeight(24)
         self._icon: Mark = "off"
 
     def show_row(self, row: SizeRow, theme: Theme) -> None:
@@ -214,6 +214,7 @@ class JobPanel(Panel):
         self.more.committed.connect(self._commit)
         self.more.hide()
         self.verdict = label("", 11, 600, wrap=True)
+        self.verdict_mark = QLabel(self.verdict)
         self.as_of = label("", 11, 500, "3", wrap=True)
         self.header.add(self.fold)
         column = QVBoxLayout(self)
@@ -224,7 +225,7 @@ class JobPanel(Panel):
         column.addLayout(self._batch_grid())
         lines = QVBoxLayout()
         lines.setContentsMargins(-6, 0, -6, 0)
-        lines.setSpacing(0)
+        lines.setSpacing(1)
         for line in self.sizes.values():
             lines.addWidget(line)
         column.addLayout(lines)
@@ -275,6 +276,7 @@ class JobPanel(Panel):
         theme = self.context.theme.current
         for line in self.sizes.values():
             line.show_theme(theme)
+        self._show_verdict_mark()
         self._highlight()
 
     def refresh(self) -> None:
@@ -304,8 +306,19 @@ class JobPanel(Panel):
         self.verdict.setText(view.verdict.text)
         off = view.verdict.mark == "off"
         set_style(self.verdict, soft="" if off else view.verdict.mark, tone="2" if off else "")
+        self._show_verdict_mark()
         self._show_as_of()
         self._highlight()
+
+    def _show_verdict_mark(self) -> None:
+        """The icon before the verdict; there is none before what only says the next act."""
+        mark: Mark = self.view.verdict.mark if self.view is not None else "off"
+        theme, (name, token) = self.context.theme.current, _ICON[mark]
+        self.verdict.setContentsMargins(0 if mark == "off" else 20, 0, 0, 0)
+        self.verdict_mark.setVisible(mark != "off")
+        self.verdict_mark.setPixmap(theme.pixmap(name, 14, self.devicePixelRatioF(), theme.color(token)))
+        self.verdict_mark.adjustSize()
+        self.verdict_mark.move(8, 4)
 
     def _show_choices(self, job: JobSpec, world: int) -> None:
         presets = {preset.id: preset.name for preset in catalog().models.values()}

@@ -194,14 +194,14 @@ WORDS: Mapping[str, Mapping[object, str]] = {
     "attention": {"flash": "Flash", "core": "Core"},
     "parallel.cp_algorithm": {"ring": "Ring", "all-gather": "All-gather", "ulysses": "Ulysses"},
     "experts.dispatch": {
-        "direct": "Direct: a copy an expert",
-        "deduplicated": "Deduplicated: a copy a node",
+        "direct": "Direct, to experts",
+        "deduplicated": "Deduplicated",
         "all-gather": "All-gather",
     },
     "routing.policy": {
-        "even": "Even: adaptive or sprayed",
-        "hashed": "Hashed: a path a flow",
-        "static": "Static: by destination",
+        "even": "Even (adaptive)",
+        "hashed": "Hashed, per flow",
+        "static": "Static",
     },
 }
 _ALGORITHM_WORDS = {

@@ -128,7 +128,11 @@ def _row(
         return SizeRow(name, value, "off", "this model has no experts", legal, editable)
     texts = {
         "tp": lambda: f"{shape.heads} heads, {shape.kv_heads} KV heads: {_listed(legal)} legal",
-        "cp": lambda: f"2 × CP must divide {job.sequence_length:,}: {_listed(legal)} legal",
+        "cp": lambda: (
+            f"off; 2 × CP must divide {job.sequence_length:,}"
+            if value == 1
+            else f"of {job.sequence_length:,} tokens: {_listed(legal)} legal"
+        ),
         "ep": lambda: f"{shape.moe.experts if shape.moe else 0} experts: {_listed(legal)} legal",
         "pp": lambda: _stage_text(job, shape),
         "dp": lambda: _replica_text(job, world),

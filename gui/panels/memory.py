@@ -106,20 +106,26 @@ class MemoryBars(QWidget):
             painter.setPen(QPen(theme.color(token), 1.5, style))
             painter.drawLine(QPointF(position, track.top() - 3), QPointF(position, track.bottom() + 3))
 
+    def figure_at(self, at: QPoint | None) -> tuple[str, Figure] | None:
+        """How the part of a bar at a point was worked out, beside the bars all of it (None: of the first)."""
+        row = at.y() // ROW_HEIGHT if at is not None else 0
+        if not 0 <= row < len(self.bars):
+            return None
+        bar, part = self.bars[row], len(PARTS)
+        if at is not None and at.y() % ROW_HEIGHT >= TEXT_HEIGHT:
+            ends = np.cumsum(bar.parts) / max(bar.hbm_bytes, 1.0) * self.width() / _FULL
+            part = int(np.searchsorted(ends, at.x(), side="right"))
+        word = PARTS[part] if part < len(PARTS) else ""
+        figure = self.figures.get(f"memory.stage{bar.first_stage}.{word or 'total'}_bytes")
+        return (f"{bar.name}: {word or 'all'}", figure) if figure is not None else None
+
     def hover(self, at: QPoint) -> str:
         """The bar at a point in words; on a part of it how that part was worked out, else all of it."""
         row = at.y() // ROW_HEIGHT
         if not 0 <= row < len(self.bars):
             return ""
-        bar = self.bars[row]
-        ends = np.cumsum(bar.parts) / max(bar.hbm_bytes, 1.0) * self.width() / _FULL
-        part = int(np.searchsorted(ends, at.x(), side="right"))
-        on_track = at.y() % ROW_HEIGHT >= TEXT_HEIGHT and part < len(PARTS)
-        name = f"{PARTS[part]}_bytes" if on_track else "total_bytes"
-        figure = self.figures.get(f"memory.stage{bar.first_stage}.{name}")
-        if figure is None:
-            return bar.hover
-        return derivation_html(f"{bar.name}: {PARTS[part] if on_track else 'all'}", figure)
+        found = self.figure_at(at)
+        return derivation_html(*found) if found is not None else self.bars[row].hover
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):

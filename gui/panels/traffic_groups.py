@@ -9,6 +9,7 @@ from PySide6.QtCore import (
     QAbstractListModel,
     QModelIndex,
     QPersistentModelIndex,
+    QPoint,
     QRect,
     QRectF,
     QSize,
@@ -29,7 +30,7 @@ from gui.context import AppContext
 from gui.panels.panel_paint import draw_text
 from gui.panels.traffic_groups_rows import GroupRow, devices_of_exchange, group_rows, links_of_exchange
 from gui.widgets.figure import derivation_html
-from model.step.report import StepReport
+from model.step.report import Figure, StepReport
 from model.text import format_seconds
 
 Index = QModelIndex | QPersistentModelIndex
@@ -169,6 +170,16 @@ class GroupList(QListView):
                 self.setCurrentIndex(self.groups.index(number))
                 if self.isVisible():
                     self._choose(self.groups.index(number))
+
+    def figure_at(self, at: QPoint | None) -> tuple[str, Figure] | None:
+        """What F1 explains: exposed time of the row at a point of the viewport, else of the current row."""
+        index = self.indexAt(at) if at is not None else self.currentIndex()
+        report = self.groups.report
+        if report is None or not index.isValid():
+            return None
+        row = self.groups.rows[index.row()]
+        figure = report.figures.get(f"exchange.{row.id}.exposed_s")
+        return (f"Exposed time of {row.title}", figure) if figure is not None else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         before = self.currentIndex()

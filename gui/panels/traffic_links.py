@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from html import escape
 from typing import Any
 
 from PySide6.QtCore import (
     QAbstractListModel,
     QModelIndex,
     QPersistentModelIndex,
+    QPoint,
     QRect,
     QRectF,
     QSize,
@@ -27,9 +29,10 @@ from PySide6.QtWidgets import (
 
 from gui.context import AppContext
 from gui.panels.panel_paint import draw_load_bar, draw_text
-from gui.panels.traffic_links_rows import LinkLoad, LinkOrder, LinkTable, load_summary
-from model.step.report import StepReport
-from model.text import format_bytes, format_percent, format_seconds
+from gui.panels.traffic_links_rows import LinkLoad, LinkOrder, LinkTable, link_figures, load_summary
+from gui.widgets.figure import derivation_html
+from model.step.report import Figure, StepReport
+from model.text import format_percent, format_seconds
 
 Index = QModelIndex | QPersistentModelIndex
 ROW_HEIGHT = 36
@@ -98,15 +101,12 @@ class LinkListModel(QAbstractListModel):
 
     @staticmethod
     def _hover(table: LinkTable, row: int) -> str:
-        link, count = table.directed(row), table.count(row)
-        each = f"{count} equal links; each of them\n" if count > 1 else ""
-        return (
-            f"{each}{table.title(row)}: {table.flows(row)}\n"
-            f"{format_bytes(float(table.total_bytes[link]))} a step, mean {load_summary(table.mean(row))}\n"
-            f"peak {load_summary(table.peak(row))}\n"
-            f"costs {format_seconds(table.cost_s(row))} a step: the time in which something waited for an "
-            "exchange that this link limited"
-        )
+        """The row in words, and how its figures were worked out."""
+        count = table.count(row)
+        each = f"<div>{count} equal links; each of them:</div>" if count > 1 else ""
+        words = f"{each}<div>{escape(table.title(row))}: {escape(table.flows(row))}</div>"
+        figures = link_figures(table.report, table.directed(row))
+        return words + "".join(f"<hr>{derivation_html(title, one)}" for title, one in figures.items())
 
 
 class LinkDelegate(QStyledItemDelegate):
@@ -259,6 +259,15 @@ class LinkList(QListView):
         if row is not None:
             self.setCurrentIndex(self.links.index(row))
             self.scrollTo(self.links.index(row))
+
+    def figure_at(self, at: QPoint | None) -> tuple[str, Figure] | None:
+        """What F1 explains: the cost of the row at a point of the viewport, else of the current row."""
+        index = self.indexAt(at) if at is not None else self.currentIndex()
+        table = self.links.table
+        if table is None or not index.isValid():
+            return None
+        figures = link_figures(table.report, table.directed(index.row()))
+        return f"Cost of {table.title(index.row())}", figures["Cost a step"]
 
     def keyPressEvent(self, event: Any) -> None:
         before = self.currentIndex()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from model.step.report import StepReport
+from model.step.report import Figure, StepReport
 from model.text import format_percent, format_ratio
 
 IntArray = NDArray[np.int64]
@@ -200,6 +200,46 @@ class LinkTable:
             text += f" {names[0][1]}"
         stages = sorted(set(report.traffic.instance_stage[instances].tolist()))
         return f"{text} · {stage_text(stages)}" if _stage_count(report) > 1 else text
+
+
+def link_figures(report: StepReport, directed: int) -> dict[str, Figure]:
+    """How the figures of a directed link were worked out, by title; the first is what it costs."""
+    link, fabric = directed // 2, report.fabric
+    capacity, usable = float(fabric.capacity[link]), float(fabric.usable[link])
+    peak, over = float(report.peak_utilisation[directed]), float(report.oversubscription[directed])
+    sent = {
+        f"{name}_bytes": float(part[directed])
+        for name, part in report.bytes_by_dimension.items()
+        if part[directed] > 0
+    }
+    rates: dict[str, float | int | str] = {"capacity_bytes_per_s": capacity, "usable_bytes_per_s": usable}
+    figures = {
+        "Cost a step": Figure(
+            float(report.cost_s[directed]),
+            "s",
+            "time in which something waited for an exchange that this link limited",
+            {"link": direction_name(report, directed), "step_time_s": report.totals.time_s},
+            "a link that nothing waits for costs nothing, however busy it is",
+        ),
+        "Bytes a step": Figure(
+            sum(sent.values()), "B", "sum over all exchanges whose paths take this direction", dict(sent)
+        ),
+        "Peak utilisation": Figure(
+            peak, "", "highest rate of the step ÷ usable rate of this direction", rates,
+            "usable = capacity × the share that is left to payload",
+        ),
+        "Mean utilisation": Figure(
+            float(report.mean_utilisation[directed]), "", "bytes a step ÷ (usable rate × step time)",
+            {**rates, **sent, "step_time_s": report.totals.time_s},
+        ),
+    }  # fmt: skip
+    if over > 0:
+        figures["Offered ÷ capacity"] = Figure(
+            over, "×", "highest rate of its flows if only their end points limited them ÷ capacity",
+            {**rates, "offered_bytes_per_s": over * capacity},
+            "above 1 the link is oversubscribed; what it carries never exceeds what it can",
+        )  # fmt: skip
+    return figures
 
 
 def direction_name(report: StepReport, directed: int) -> str:

@@ -8,18 +8,19 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QHelpEvent, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from gui.context import AppContext
 from gui.panels.panel_paint import draw_text
 from gui.panels.traffic_matrix_rows import MatrixView, dimension_totals, heat_levels, heat_table, matrix_view
+from gui.widgets.figure import FigureLabel
 from gui.widgets.style import label, set_style
-from model.step.report import StepReport
+from model.step.report import Figure, StepReport
 from model.text import format_bytes, format_percent
 
 NARROWEST, WIDEST = 96, 150
-LABELS, LONGEST_LABEL = 46, 7  # pixels, letters
+LABELS, LONGEST_LABEL = 46, 5  # pixels, letters
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight
@@ -76,12 +77,19 @@ class HeatMap(QWidget):
                 )
             painter.drawRect(area)
             step = max(1, -(-len(self.view.blocks) // 9))
-            for name, first, last in self.view.short_blocks(LONGEST_LABEL)[::step]:
+            for name, first, last in self._names(QFontMetrics(theme.font(10)))[::step]:
                 middle = (first + last) / 2 / side * area.height() + area.top()
                 rect = QRectF(0, min(max(0.0, middle - 7), area.bottom() - 13), LABELS - 4, 14)
                 draw_text(
                     painter, rect, name, theme.font(10), theme.color("text-3"), Qt.AlignmentFlag.AlignRight
                 )
+
+    def _names(self, metrics: QFontMetrics) -> tuple[tuple[str, int, int], ...]:
+        """The blocks under names that fit beside the rows: of long ones the part in which they differ."""
+        blocks = self.view.blocks if self.view is not None else ()
+        if self.view is None or all(metrics.horizontalAdvance(name) <= LABELS - 4 for name, _, _ in blocks):
+            return blocks
+        return self.view.short_blocks(LONGEST_LABEL)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -151,6 +159,7 @@ class MatrixCard(QWidget):
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._context = context
         self._report: StepReport | None = None
         self._reckoned.connect(self._show, Qt.ConnectionType.QueuedConnection)
         self.map = HeatMap(context)
@@ -159,10 +168,10 @@ class MatrixCard(QWidget):
         self._totals.setHorizontalSpacing(8)
         self._totals.setVerticalSpacing(1)
         self._totals.setColumnStretch(0, 1)
-        self._figures: list[QLabel] = []
+        self._figures: list[FigureLabel] = []
         self._rows: list[QLabel] = []
-        self._crossing = self._figure()
-        self._changing = self._figure()
+        self._crossing = self._figure("Crosses a node")
+        self._changing = self._figure("Changes rail")
         side = QVBoxLayout()
         side.setSpacing(2)
         for column, (text, align) in enumerate(
@@ -207,21 +216,48 @@ class MatrixCard(QWidget):
             return
         self.map.set_view(view)
         self.scale.set_ends(view.smallest, view.largest)
-        self._crossing.setText(format_percent(view.crossing_hosts))
-        self._changing.setText(format_percent(view.changing_rail))
+        for figure, share, text in (
+            (self._crossing, view.crossing_hosts, "between GPUs of different nodes"),
+            (self._changing, view.changing_rail, "between GPUs of different rails"),
+        ):
+            inputs = {"all_bytes": sum(view.by_dimension.values())}
+            worked = Figure(share, "", f"bytes a step {text} ÷ bytes between all pairs of GPUs", inputs,
+                            "bytes of the algorithms' edges, relays included")  # fmt: skip
+            figure.set_figure(format_percent(share), worked)
         for old in self._rows:
             old.deleteLater()
         self._figures = [self._crossing, self._changing]
         self._rows = []
         for row, (name, amount, note) in enumerate(dimension_totals(view, len(report.placement.gpus))):
-            parts = (label(name, 11, 600), self._figure(amount), label(note, 11, 400, "2"))
+            total = self._figure(f"Sent by {name}")
+            total.set_figure(amount, self._total(view, name, report))
+            parts = (label(name, 11, 600), total, label(note, 11, 400, "2"))
             for column, part in enumerate(parts):
                 align = _RIGHT if column else Qt.AlignmentFlag.AlignLeft
                 self._totals.addWidget(part, row + 1, column, align)
             self._rows.extend(parts)
 
-    def _figure(self, text: str = "") -> QLabel:
-        figure = label(text, 11, 700)
+    @staticmethod
+    def _total(view: MatrixView, name: str, report: StepReport) -> Figure:
+        return Figure(
+            view.by_dimension[name.lower()],
+            "B",
+            f"bytes that {name} exchanges send from GPU to GPU in a step, over all pairs",
+            {
+                kind: sent * len(np.unique(exchange.groups))
+                for exchange, sent, kind in zip(
+                    report.exchanges,
+                    report.traffic.sent_bytes_per_gpu.tolist(),
+                    (exchange.id for exchange in report.exchanges),
+                    strict=True,
+                )
+                if exchange.dimension == name.lower()
+            },
+            "per exchange: bytes that leave a GPU × GPUs that take part",
+        )
+
+    def _figure(self, title: str) -> FigureLabel:
+        figure = FigureLabel(self._context, title, 11, 700)
         self._figures.append(figure)
         return figure
 

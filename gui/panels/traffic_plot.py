@@ -76,6 +76,7 @@ class UtilisationPlot(QWidget):
         self._top = min(HIGHEST_TOP, max(LOWEST_TOP, 1.08 * top))
         over = any(curve.oversubscribed for _, curve in self._curves)
         names = ", ".join(name for name, _ in self._curves)
+        names = names or "Choose a link that carries traffic to see it over the step."
         self.legend.setText(f"{names}; hatched: offered above capacity" if over else names)
         self._draw()
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gui.widgets.style import label, set_font, set_style
 from model.text import format_bytes, format_percent, format_rate, format_seconds, si, three_digits
@@ -66,6 +75,22 @@ def derivation_html(title: str, figure: Figure) -> str:
         f"<div><b>{escape(title)}</b> = {escape(value_text(figure))}</div>"
         f"<div>{escape(figure.formula)}</div><table>{rows}</table>{source}"
     )
+
+
+def figure_of(widget: QWidget | None, screen: QPoint | None) -> tuple[str, Figure] | None:
+    """Title and figure that a widget, or what it lies in, shows at a point of the screen (None: at its
+    current place). Widgets that paint figures have `figure_at(point of theirs or None)`.
+    """
+    while widget is not None:
+        find = getattr(widget, "figure_at", None)
+        if find is not None:
+            area = widget.viewport() if isinstance(widget, QAbstractScrollArea) else widget
+            found: tuple[str, Figure] | None = find(
+                area.mapFromGlobal(screen) if screen is not None else None
+            )
+            return found
+        widget = widget.parentWidget()
+    return None
 
 
 class FigureLabel(QLabel):

@@ -54,7 +54,8 @@ def test_an_illegal_size_says_why_and_what_is_near() -> None:
 
 def test_context_parallelism_names_what_it_divides() -> None:
     mark, text = rows(mixtral_job())["cp"]
-    assert mark == "ok" and text.startswith("2 × CP must divide") and text.endswith("legal")
+    assert (mark, text) == ("ok", "off; 2 × CP must divide 4,096")
+    assert rows(mixtral_job("parallel.cp=2"))["cp"] == ("ok", "of 4,096 tokens: 1 2 4 8 legal")
 
 
 @pytest.mark.usefixtures("unfinished")

@@ -11,7 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from gui.context import AppContext
 from gui.panels.traffic import TrafficPanel
-from gui.panels.traffic_links_rows import LinkOrder
+from gui.panels.traffic_links_rows import LinkOrder, link_figures
+from gui.widgets.figure import FigureLabel, figure_of
 from model.document.edits import SetJob
 from model.job.spec import apply_set
 from model.step.report import Analysis
@@ -162,3 +163,37 @@ def test_empty_and_both_themes(qtbot: QtBot, empty_context: AppContext, context:
     context.theme.set_choice("dark")
     qtbot.waitUntil(lambda: full.grab().toImage() != light)
     assert full.plot is None or full.grab().toImage().pixelColor(2, 2) == context.theme.current.color("panel")
+
+
+def test_every_figure_of_the_panel_is_explained(qtbot: QtBot, context: AppContext) -> None:
+    """Hover and F1 on rows and totals lead to the figure: what is shown, how it came about."""
+    panel = shown(qtbot, context)
+    table = panel.links.links.table
+    assert table is not None
+    tip = panel.links.links.data(panel.links.links.index(0), Qt.ItemDataRole.ToolTipRole)
+    for title in ("Cost a step", "Bytes a step", "Peak utilisation", "Mean utilisation"):
+        assert title in tip
+    row = panel.links.visualRect(panel.links.links.index(1)).center()
+    found = figure_of(panel.links.viewport(), panel.links.viewport().mapToGlobal(row))
+    assert found is not None
+    assert found[1].value == table.cost_s(1) and found[0] == f"Cost of {table.title(1)}"
+    click_row(qtbot, panel.links, 0)
+    assert figure_of(panel.links, None) == (
+        f"Cost of {table.title(0)}",
+        link_figures(table.report, table.directed(0))["Cost a step"],
+    )
+    qtbot.mouseClick(panel.tabs.button("groups"), Qt.MouseButton.LeftButton)
+    click_row(qtbot, panel.groups, 2)
+    exchange = panel.groups.groups.rows[2]
+    found = figure_of(panel.groups, None)
+    assert found is not None and found[1].value == exchange.exposed_s
+    qtbot.waitUntil(lambda: panel.matrix.map.view is not None)
+    view = panel.matrix.map.view
+    assert view is not None
+    totals = {label.accessibleName(): label.figure for label in panel.matrix.findChildren(FigureLabel)}
+    assert len(totals) == 2 + sum(amount > 0 for amount in view.by_dimension.values())
+    for name, figure in totals.items():
+        assert figure is not None, name
+        if name.startswith("Sent by EP"):
+            # Every pair's bytes are some GPU's: what the exchanges send adds up to the matrix.
+            assert sum(map(float, figure.inputs.values())) == pytest.approx(figure.value)
