@@ -31,7 +31,7 @@ from model.step.work import Choices
 from model.text import plural
 from model.topology.graph import Topology
 from model.topology.ports import PortFinding, port_findings
-from model.topology.types import DeviceKind, State
+from model.topology.types import Device, DeviceKind, Link, State
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
 from model.traffic.types import Fabric
@@ -53,12 +53,14 @@ class Compiled:
 class AnalysisCache:
     """What depends on the topology alone, so that an edit of the job or the colours does not do it again.
 
-    `last`: what the latest report was simulated from, for `model.step.what_if`; None where there is none.
+    `drawn`: the devices and links that it was compiled from. `last`: what the latest report was simulated
+    from, for `model.step.what_if`; None where there is none.
     """
 
     topology: Topology | None = None
     revision: int = -1
     compiled: Compiled | None = None
+    drawn: tuple[tuple[Device, ...], tuple[Link, ...]] = ((), ())
     last: Simulated | None = None
 
     def compiled_of(self, topology: Topology, say: Progress) -> Compiled:
@@ -66,11 +68,34 @@ class AnalysisCache:
         if self.compiled is None or self.topology is not topology or self.revision != topology.revision:
             say(f"compiling {plural(len(topology.devices()), 'device')}")
             fabric = compile_fabric(topology)
-            self.compiled = Compiled(
-                fabric, surroundings(fabric), port_findings(topology), _working(topology, DeviceKind.GPU)
-            )
+            drawn = (topology.devices(), topology.links())
+            known = self.compiled.ports if self.compiled is not None else None
+            ports = known if known is not None and _same_ports(self.drawn, drawn) else port_findings(topology)
+            self.drawn = drawn
+            self.compiled = Compiled(fabric, surroundings(fabric), ports, _working(topology, DeviceKind.GPU))
             self.topology, self.revision = topology, topology.revision
         return self.compiled
+
+
+def _same_ports(
+    before: tuple[tuple[Device, ...], tuple[Link, ...]], now: tuple[tuple[Device, ...], tuple[Link, ...]]
+) -> bool:
+    """Whether nothing changed that ports depend on; states, shares and speeds are not among it."""
+    (old_devices, old_links), (devices, links) = before, now
+    return (
+        len(old_devices) == len(devices)
+        and len(old_links) == len(links)
+        and all(
+            (old.id, old.kind, old.model) == (new.id, new.kind, new.model)
+            for old, new in zip(old_devices, devices, strict=True)
+            if old is not new
+        )
+        and all(
+            replace(old, state=new.state, share=new.share) == new
+            for old, new in zip(old_links, links, strict=True)
+            if old is not new
+        )
+    )
 
 
 def analyse(

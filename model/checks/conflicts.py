@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model.checks.situation import Situation
+from model.checks.situation import Situation, short
 from model.step.report import Finding, Severity
 
 
@@ -16,7 +16,7 @@ def check(situation: Situation) -> Iterator[Finding]:
         yield Finding(
             id=f"placement.{number}.{conflict.title.lower().replace(' ', '-')}",
             severity=Severity.ERROR,
-            title=conflict.title,
+            title=short(conflict.title, "Colours that do not fit each other"),
             detail=conflict.detail,
             devices=conflict.gpus,
             fix="Paint these GPUs anew, or erase their colours.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model.checks.situation import Situation
+from model.checks.situation import Situation, short
 from model.step.report import Finding, Severity
 from model.topology.ports import PortFinding
 
@@ -15,11 +15,12 @@ def check(situation: Situation) -> Iterator[Finding]:
     for found in situation.ports:
         by_title.setdefault(found.title, []).append(found)
     for title, equal in by_title.items():
+        brief = short(title, "Links that do not fit their ends")
         yield Finding(
             id=f"ports.{title.lower().replace(' ', '-')}",
             severity=Severity.INFO,
-            title=title,
-            detail=equal[0].detail,
+            title=brief,
+            detail=equal[0].detail if brief == title else f"{title}. {equal[0].detail}",
             devices=tuple(dict.fromkeys(device for found in equal for device in found.devices)),
             links=tuple(dict.fromkeys(link for found in equal for link in found.links)),
             fix="Take links away, or choose a model with the ports.",

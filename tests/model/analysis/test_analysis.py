@@ -84,6 +84,23 @@ def test_a_job_edit_keeps_the_compiled_fabric_and_a_topology_edit_does_not() -> 
     assert (third.fabric.capacity == 0).sum() == 1
 
 
+def test_ports_are_looked_at_again_when_what_they_depend_on_changes() -> None:
+    document, cache = cluster(), AnalysisCache()
+
+    def ports() -> list[str]:
+        return [f.title for f in analyse(document, cache).findings if f.id.startswith("ports")]
+
+    assert not ports()
+    changed(document, "link", "n0.k0-l", state=State.DOWN)
+    assert not ports()
+    changed(document, "link", "n0.k0-l", count=2)
+    assert ports()
+    changed(document, "link", "n0.k0-l", state=State.UP)
+    assert ports()
+    changed(document, "link", "n0.k0-l", count=1)
+    assert not ports()
+
+
 def test_a_gpu_model_that_the_catalogue_lacks_is_a_finding() -> None:
     analysis = analyse(changed(cluster(), "device", "n0.g0", model="tomorrow-1"))
     assert analysis.report is None

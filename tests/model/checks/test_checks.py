@@ -6,7 +6,7 @@ import pytest
 
 from model.analysis import analyse
 from model.document.document import Document
-from model.document.edits import AddParts
+from model.document.edits import AddParts, Connect, Rename
 from model.placement.paint import Paint
 from model.step.report import Finding, Severity
 from model.topology.types import Device, DeviceKind, Link, LinkKind, State
@@ -214,6 +214,20 @@ def test_what_costs_more_than_five_per_cent_warns() -> None:
     assert report is not None and report.totals.bubble_s > 0.05 * report.totals.time_s
     assert only(document, "cost.bubble").cost_s == report.totals.bubble_s
     assert not found(cluster(nodes=1, gpus=1), "cost")
+
+
+def test_long_names_do_not_make_long_titles() -> None:
+    # 40 letters each: a leaf behind NVLink, and one GPU painted where no rank is.
+    long = "the-gpu-in-the-third-drawer-of-that-rack"
+    document = cluster(nodes=1, gpus=2, spec=job("parallel.tp=2"))
+    Rename("device", "n0.g0", long).apply(document)
+    Connect(Link("odd-one-out", long, "leaf0", LinkKind.NVLINK, 25e9)).apply(document)
+    document.paint = Paint({long: {"pp": 5, "tp": 3}, "n0.g1": {"pp": 5, "tp": 4}})
+    findings = analyse(document).findings
+    assert {finding.id.partition(".")[0] for finding in findings} >= {"ports", "placement"}
+    for finding in findings:
+        assert len(finding.title) <= 45, finding.title
+    assert any(f"NVLink does not join {long} and leaf0" in finding.detail for finding in findings)
 
 
 def test_titles_fit_a_row_and_ids_are_unique() -> None:
