@@ -1,4 +1,4 @@
-"""Lines rastered with numpy alone into a buffer of keys; what a key means: `link_painters.BulkLinks`."""
+"""Lines rastered with numpy alone into a buffer of keys; what a key means: `BulkLinks`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ COVERAGES = 8
 KEYS_A_HALF = 2 * COVERAGES
 _CHUNK = 120_000  # pixels of one pass, so that scratch arrays stay small and a pass takes few milliseconds
 _STEEPEST = 2**0.5
+_SHORT = 48.0  # pixels; strands that are not longer get a point in _FEWER only
+_FEWER = 4
 
 
 def raster_halves(
@@ -59,7 +61,7 @@ def raster_steps(
     return np.where(cores > 0, cores, edges)
 
 
-def _raise(buffer: NDArray[np.int32], where: NDArray[np.int64], key: NDArray[np.int32]) -> None:
+def _raise(buffer: NDArray[np.int32], where: NDArray[np.int32], key: NDArray[np.int32]) -> None:
     """Write keys where they are larger; they come in ascending order, so the last at one place is largest."""
     higher = key > buffer[where]
     buffer[where[higher]] = key[higher]
@@ -68,15 +70,25 @@ def _raise(buffer: NDArray[np.int32], where: NDArray[np.int64], key: NDArray[np.
 def _pieces(
     flat: FloatArray, width: FloatArray
 ) -> tuple[FloatArray, FloatArray, NDArray[np.int64], FloatArray, FloatArray]:
-    """Straight pieces with the half they belong to and how far along their strand they begin."""
-    strands, points = flat.shape[:2]
-    begin, end = flat[:, :-1], flat[:, 1:]
-    length = np.hypot(*np.moveaxis(end - begin, 2, 0))
-    offset = np.cumsum(length, axis=1) - length
-    second = np.arange(points - 1) >= (points - 1) // 2
-    half = 2 * np.arange(strands)[:, None] + second[None, :]
-    wide = np.repeat(width, points - 1)
-    return begin.reshape(-1, 2), end.reshape(-1, 2), half.ravel(), offset.ravel(), wide
+    """Straight pieces with the half they belong to and how far along their strand they begin.
+
+    Short strands need fewer pieces. Those of one half stand together, halves in their order.
+    """
+    extent = np.ptp(flat, axis=1).max(axis=1) if len(flat) else np.zeros(0)
+    found = []
+    for rows, step in ((np.flatnonzero(extent < _SHORT), _FEWER), (np.flatnonzero(extent >= _SHORT), 1)):
+        points = flat[rows][:, ::step]
+        begin, end = points[:, :-1], points[:, 1:]
+        length = np.hypot(*np.moveaxis(end - begin, 2, 0))
+        offset = np.cumsum(length, axis=1) - length
+        pieces = points.shape[1] - 1
+        second = np.arange(pieces) >= pieces // 2
+        half = 2 * rows[:, None] + second[None, :]
+        wide = np.repeat(width[rows], pieces)
+        found.append((begin.reshape(-1, 2), end.reshape(-1, 2), half.ravel(), offset.ravel(), wide))
+    begin, end, half, offset, wide = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(half, kind="stable")
+    return begin[order], end[order], half[order], offset[order], wide[order]
 
 
 def _clipped(
@@ -102,35 +114,65 @@ def _pixels(
     bands: int,
     size: tuple[int, int],
     smooth: bool,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
     """Pixel numbers and keys of some pieces, in their order; one of `bands` lines of pixels at a time."""
     way = end - begin
     flatter = np.abs(way[:, 0]) >= np.abs(way[:, 1])
-    longer = np.abs(way).max(axis=1)
-    lengths = np.maximum(np.ceil(longer), 1).astype(np.int64)
+    for chosen, along, across in ((flatter, 0, 1), (~flatter, 1, 0)):
+        if chosen.any():
+            parts = (begin[chosen], way[chosen], half[chosen], offset[chosen], wide[chosen])
+            yield from _slanted(*parts, (along, across), bands, size, smooth)
+
+
+def _slanted(
+    begin: FloatArray,
+    way: FloatArray,
+    half: NDArray[np.int64],
+    offset: FloatArray,
+    wide: FloatArray,
+    axes: tuple[int, int],
+    bands: int,
+    size: tuple[int, int],
+    smooth: bool,
+) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """`_pixels` of pieces that all run more along the first axis than across it."""
+    first_axis, second_axis = axes
+    longer = np.abs(way[:, first_axis])
+    lengths = np.maximum(np.ceil(longer), 1).astype(np.int32)
     run = np.hypot(way[:, 0], way[:, 1])
-    # per piece: where it begins and how it goes, along its longer side and across
-    along_at, along_by = np.where(flatter, begin[:, 0], begin[:, 1]), np.where(flatter, way[:, 0], way[:, 1])
-    cross_at, cross_by = np.where(flatter, begin[:, 1], begin[:, 0]), np.where(flatter, way[:, 1], way[:, 0])
-    reach = wide * run / np.maximum(longer, 1e-9) / 2
-    piece = np.repeat(np.arange(len(half)), lengths)
-    number = np.arange(len(piece)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    t = (number + 0.5) / lengths[piece]
-    along = np.floor(along_at[piece] + along_by[piece] * t).astype(np.int64)
-    cross = cross_at[piece] + cross_by[piece] * t
-    stripe = ((offset[piece] + t * run[piece]) % sum(STRIPE)) < STRIPE[0]
-    base = half[piece] * KEYS_A_HALF + stripe * COVERAGES
-    side = reach[piece]
-    lies_flat = flatter[piece]
-    first = np.floor(cross - side + (0.0 if smooth else 0.5)).astype(np.int64)
+    total = int(lengths.sum())
+    starts = np.cumsum(lengths) - lengths
+    step = (1.0 / lengths).astype(np.float32)
+
+    def spread(values: NDArray[np.floating]) -> NDArray[np.float32]:
+        return np.repeat(values.astype(np.float32), lengths)
+
+    t = np.arange(total, dtype=np.int32) - np.repeat(starts.astype(np.int32), lengths) + np.float32(0.5)
+    t = t.astype(np.float32) * np.repeat(step, lengths)
+    along = np.floor(spread(begin[:, first_axis]) + spread(way[:, first_axis]) * t).astype(np.int32)
+    cross = spread(begin[:, second_axis]) + spread(way[:, second_axis]) * t
+    period = float(sum(STRIPE))
+    phase = spread((offset / period) % 1.0) + spread(run / period) * t
+    phase -= np.floor(phase)
+    base = np.repeat((half * KEYS_A_HALF).astype(np.int32), lengths)
+    base += (phase < STRIPE[0] / period).astype(np.int32) * COVERAGES
+    side = spread(wide * run / np.maximum(longer, 1e-9) / 2)
+    seen = (along >= 0) & (along < size[first_axis])
+    if not seen.all():
+        along, cross, base, side = along[seen], cross[seen], base[seen], side[seen]
+    low, high = cross - side, cross + side
+    first = np.floor(low if smooth else low + np.float32(0.5)).astype(np.int32)
     thick = np.maximum(np.rint(2 * side), 1)
+    strides = (1, size[0]) if first_axis == 0 else (size[0], 1)
+    place = along * np.int32(strides[0]) + first * np.int32(strides[1])
     for band in range(bands):
-        pixel = first + band
+        pixel = first + np.int32(band)
         if smooth:
-            cover = np.minimum(pixel + 1, cross + side) - np.maximum(pixel, cross - side)
-            level = np.clip(np.rint(cover * (COVERAGES - 1)), 0, COVERAGES - 1).astype(np.int64)
+            edge = pixel.astype(np.float32)
+            cover = np.minimum(edge + np.float32(1.0), high) - np.maximum(edge, low)
+            level = (cover * np.float32(COVERAGES - 1) + np.float32(0.5)).astype(np.int32)
+            inside = (cover > 0.5 / (COVERAGES - 1)) & (pixel >= 0) & (pixel < size[second_axis])
         else:
-            level = np.where(band < thick, COVERAGES - 1, 0)
-        x, y = np.where(lies_flat, along, pixel), np.where(lies_flat, pixel, along)
-        inside = (level > 0) & (x >= 0) & (y >= 0) & (x < size[0]) & (y < size[1])
-        yield (y * size[0] + x)[inside], (base + level)[inside].astype(np.int32)
+            level = np.full(len(pixel), COVERAGES - 1, dtype=np.int32)
+            inside = (band < thick) & (pixel >= 0) & (pixel < size[second_axis])
+        yield place[inside] + np.int32(band * strides[1]), (base + level)[inside]

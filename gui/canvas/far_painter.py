@@ -310,8 +310,10 @@ class FarPainter:
             rest, ink = f"{plural(down, 'rack')} down", theme.color("error")
         elif spare:
             rest = f"{spare} spare"
+        if layout.closed[number]:  # its one tile has the mean
+            first, rest = (rest, "") if not down else ("", rest)
         used = self.lettering.left(painter, first, px - 2, 600, theme.color("text"), left, middle)
-        if used + self.lettering.width(rest, px - 2, 400) + 8 <= right - left:
+        if rest and used + self.lettering.width(rest, px - 2, 400) + 8 <= right - left:
             self.lettering.right(painter, rest, px - 2, 400, ink, right, middle)
 
 

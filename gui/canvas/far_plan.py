@@ -7,17 +7,16 @@ of one *group*: a pod, a site or the drawing itself (group 0). The tiles of a gr
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gui.canvas.loads import BUNDLE_LIMIT, FABRIC_FACTOR, IDLE_STEP, line_width, steps_of
-from gui.canvas.scene_index import GPU, KIND_CODE, STATE_CODE, FloatArray, IntArray, RowArray, SceneIndex
-from gui.canvas.strands import StrandLoads, Strands, layers_shown
-from model.topology.types import ContainerKind, DeviceKind, State
+from gui.canvas.scene_index import GPU, KIND_CODE, FloatArray, IntArray, RowArray, SceneIndex
+from gui.canvas.strands import DOWN, StrandLoads, Strands, dead_strands, layers_shown
+from model.topology.types import ContainerKind, DeviceKind
 
-DOWN = STATE_CODE[State.DOWN]
 _TIER_CODES = [
     KIND_CODE[kind]
     for kind in (
@@ -95,8 +94,6 @@ def plan_far(index: SceneIndex, layers: Set[str]) -> FarPlan:
     gpu_place = gpu_place[np.searchsorted(gpu_tile[gpu_place], 0) :]
     rows = np.flatnonzero(layers_shown(index, layers))
     tile_links, tile_start = _links_of_tiles(index, rows, tile_of, len(tiles))
-    alive = np.bincount(tile_of[(tile_of >= 0) & (index.state != DOWN)], minlength=len(tiles))
-    held = np.bincount(tile_of[tile_of >= 0], minlength=len(tiles))
     return FarPlan(
         tiles=tiles,
         tile_group=tile_group.astype(np.int32),
@@ -111,9 +108,21 @@ def plan_far(index: SceneIndex, layers: Set[str]) -> FarPlan:
         tile_start=tile_start,
         gpu_place=gpu_place,
         gpu_start=np.searchsorted(gpu_tile[gpu_place], np.arange(len(tiles) + 1)).astype(np.int32),
-        down=(held > 0) & (alive == 0),
+        down=_dead_tiles(index, tile_of, len(tiles)),
         ribbons=_ribbons(index, rows, _ends(index, tile_of, tier_of, tile_group, len(known), len(groups))),
     )
+
+
+def with_states(index: SceneIndex, plan: FarPlan) -> FarPlan:
+    """The plan with what is down now."""
+    ribbons = replace(plan.ribbons, down=dead_strands(index, plan.ribbons.links, plan.ribbons.start))
+    return replace(plan, ribbons=ribbons, down=_dead_tiles(index, plan.tile_of, len(plan.tiles)))
+
+
+def _dead_tiles(index: SceneIndex, tile_of: IntArray, count: int) -> NDArray[np.bool_]:
+    alive = np.bincount(tile_of[(tile_of >= 0) & (index.state != DOWN)], minlength=count)
+    held = np.bincount(tile_of[tile_of >= 0], minlength=count)
+    return (held > 0) & (alive == 0)
 
 
 def _containers(index: SceneIndex) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -176,18 +185,18 @@ def _ribbons(index: SceneIndex, rows: RowArray, end_of: NDArray[np.int64]) -> St
             np.zeros((0, 2, 4)), np.zeros((0, 2), np.int32), nothing, np.zeros(1, np.int32), no, nothing,
             np.zeros(0), no, no,
         )  # fmt: skip
-    dead = (index.link_state[rows] == DOWN) | (index.state[index.ends[rows]] == DOWN).any(axis=1)
+    start = np.append(first, len(rows)).astype(np.int32)
     width = line_width(np.add.reduceat(index.nominal[rows], first)) * FABRIC_FACTOR
     return Strands(
         box=np.zeros((len(first), 2, 4)),
         end=end[first].astype(np.int32),
         links=rows.astype(np.int32),
-        start=np.append(first, len(rows)).astype(np.int32),
+        start=start,
         flipped=flipped,
         cables=np.add.reduceat(index.cables[rows], first).astype(np.int32),
         width=np.minimum(width, BUNDLE_LIMIT),
         inside=np.zeros(len(first), bool),
-        down=np.minimum.reduceat(dead, first),
+        down=dead_strands(index, rows, start),
     )
 
 

@@ -37,6 +37,7 @@ class Frame:
         """Start anew with other colours."""
         self.painter = ScenePainter(self.scene, theme)
         self._view_key: tuple[object, ...] = ()
+        self._ground_key: tuple[object, ...] = ()
         self._gpu_key: tuple[object, ...] = ()
         self._frame_key: tuple[object, ...] = ()
         self._work: Iterator[None] | None = None
@@ -49,7 +50,11 @@ class Frame:
         if key != self._view_key:
             self._view_key = key
             self.painter.prepare(camera, level)
-            self._ground = None
+            index = self.scene.index
+            places = (camera, level, index.places, index.wiring, level <= Level.TILES and self.scene.layers)
+            if places != self._ground_key:
+                self._ground_key = places
+                self._ground = None
             self._gpu_key = ()
             self._work = None
 
@@ -86,9 +91,9 @@ class Frame:
                 self.painter.paint_ground(painter)
             yield
             yield from self.painter.trays_steps(_painters(trays))
-            yield from self.painter.links_steps(inside=False)
-            yield from self.painter.links_steps(inside=True)
             self._ground, self._trays = ground, trays
+        yield from self.painter.links_steps(inside=False)
+        yield from self.painter.links_steps(inside=True)
         if gpu_key != self._gpu_key:
             over = self._blank(camera, clear=True)
             yield from self.painter.over_steps(_painters(over))

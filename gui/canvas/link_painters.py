@@ -5,18 +5,17 @@ Both are prepared once per view; `paint` takes only the loads and is what runs i
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QImage, QPainter, QPainterPath, QPen, qRgba
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPen
 
-from gui.canvas.bulk_raster import COVERAGES, raster_steps
+from gui.canvas.bulk_links import BulkLinks, Lines, bulk_steps
 from gui.canvas.camera import Camera
 from gui.canvas.curves import Curves
-from gui.canvas.loads import STEP_COUNT
 from gui.canvas.scene_index import FloatArray, IntArray
 from gui.canvas.strands import StrandLoads
 from gui.theme import Theme
@@ -38,27 +37,30 @@ def link_painter_steps(
     width: FloatArray,
     shown: IntArray,
     *,
+    names: Sequence[str],
     heat: NDArray[np.uint8],
     down: NDArray[np.bool_],
     camera: Camera,
+    before: LinkPainter | None = None,
     patient: bool = False,
 ) -> Generator[None, None, LinkPainter]:
     """Make the painter that fits the number of strands `shown`, a few milliseconds at a time; returns it.
 
-    `heat` (s,) orders those of the bulk painter; `down` (s,) are dashed by the fine one. With
-    `patient` lines are smooth however many there are.
+    `heat` (s,) orders those of the bulk painter; `down` (s,) are dashed by the fine one. `names` of those
+    `shown` and the painter `before` tell what need not be rastered again. With `patient` lines are smooth
+    however many there are.
     """
     if len(shown) <= FINE_LIMIT:
         return FineLinks(theme, curves, width, shown, down, camera)
-    order = shown[np.argsort(heat[shown], kind="stable")]
+    lines = Lines.of(curves, width, shown, names, camera)
     yield
-    ratio = camera.ratio
-    size = (max(1, round(camera.width * ratio)), max(1, round(camera.height * ratio)))
-    flat = camera.points(Curves(curves.control[order]).flat()) * ratio
-    yield
+    if isinstance(before, BulkLinks):
+        patched = before.patched(lines)
+        if patched is not None:
+            return patched
+    order = np.argsort(heat[shown], kind="stable")
     smooth = patient or len(shown) <= SMOOTH_LIMIT
-    buffer = yield from raster_steps(flat, width[order] * ratio, size, smooth=smooth)
-    return BulkLinks(theme, order, camera, size, buffer)
+    return (yield from bulk_steps(theme, lines.taken(order), smooth=smooth))
 
 
 def half_paths(halves: FloatArray) -> list[QPainterPath]:
@@ -130,60 +132,6 @@ class FineLinks:
 def flat_pen(theme: Theme, step: int, width: float) -> QPen:
     """The pen of a step of the ramp."""
     return QPen(theme.ramp(step), width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
-
-
-class BulkLinks:
-    """Halves of links rastered once into a buffer of keys; each frame looks its colours up.
-
-    A key is half · 16 + stripe · 8 + coverage (1 … 7), so that antialiasing and the cross stripes of
-    oversubscribed links cost nothing per frame.
-    """
-
-    def __init__(
-        self,
-        theme: Theme,
-        shown: IntArray,
-        camera: Camera,
-        size: tuple[int, int],
-        buffer: NDArray[np.int32],
-    ) -> None:
-        """`shown` are the strands in the order of the buffer's keys, `size` its columns and rows."""
-        self._shown = shown
-        self._camera = camera
-        self._size = size
-        self._where = np.flatnonzero(buffer)
-        self._keys = buffer[self._where]
-        self._table = colour_table(theme)
-        self._pixels = np.zeros(self._size[::-1], dtype=np.uint32)
-
-    def paint(self, painter: QPainter, loads: StrandLoads) -> None:
-        step = loads.step[self._shown].astype(np.int64)
-        step[loads.over[self._shown]] = STEP_COUNT
-        lookup = self._table[step.ravel()].ravel()
-        self._pixels.ravel()[self._where] = lookup[self._keys]
-        width, height = self._size
-        image = QImage(self._pixels.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
-        image.setDevicePixelRatio(self._camera.ratio)
-        painter.drawImage(QPoint(0, 0), image)
-
-
-def colour_table(theme: Theme) -> NDArray[np.uint32]:
-    """(steps + 1, 16) premultiplied ARGB: eight coverages plain, eight striped; last row: oversubscribed."""
-    colors = [*theme.ramp_colors(), theme.color("over")]
-    white = theme.color("over-badge-text")
-    table = np.zeros((len(colors), 2 * COVERAGES), dtype=np.uint32)
-    for row, color in enumerate(colors):
-        for striped in (0, 1):
-            ink = white if striped and row == STEP_COUNT else color
-            for coverage in range(1, COVERAGES):
-                alpha = coverage / (COVERAGES - 1)
-                table[row, striped * COVERAGES + coverage] = qRgba(
-                    round(ink.red() * alpha),
-                    round(ink.green() * alpha),
-                    round(ink.blue() * alpha),
-                    round(255 * alpha),
-                )
-    return table
 
 
 def middle_arrow(half: FloatArray, size: float) -> list[QPointF]:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
 
 from gui.canvas.camera import Camera
 from gui.canvas.curves import Curves
+from gui.canvas.far_layout import GAP_PX
 from gui.canvas.lettering import Lettering, Occupancy
 from gui.canvas.levels import Level
 from gui.canvas.link_painters import flat_pen, half_paths, middle_arrow
@@ -66,7 +67,7 @@ class MarkPainter:
         view = QRectF(0, 0, camera.width, camera.height)
         self._badges(painter, some, worst, shown, level, view, occupied)
         self._degraded(painter, scene, strands, some, shown, level, occupied)
-        self._counts(painter, strands, some, shown, chosen, level, occupied)
+        self._counts(painter, strands, some, shown, chosen, level, camera.zoom, occupied)
         if level >= Level.PORTS:
             self._rates(painter, scene, strands, some, loads, shown, occupied)
 
@@ -267,6 +268,7 @@ class MarkPainter:
         shown: IntArray,
         chosen: IntArray,
         level: Level,
+        zoom: float,
         occupied: Occupancy,
     ) -> None:
         """×8 on bundles: the chosen ones, or all if they are few; near, on every link of several cables."""
@@ -283,12 +285,13 @@ class MarkPainter:
         if len(wanted) > 4 * COUNT_LIMIT:
             return
         points = curves.point(0.5)
+        room = (strands.box[:, :, 2] - strands.box[:, :, 0]).min(axis=1) * zoom
         for strand in wanted.tolist():
             text, at = f"×{int(strands.cables[strand]):,}", QPointF(*points[strand])
             box = self.lettering.pill_box(text, at, 10, 700, 17)
-            if level <= Level.TILES:  # beside the ribbon, which is short
-                aside = QPointF(box.width() / 2 + BUNDLE_LIMIT / 2 + 5, 0)
-                at, box = at + aside, box.translated(aside)
+            if level <= Level.TILES:
+                at = self._beside(curves.control[strand], room[strand], box.width())
+                box = self.lettering.pill_box(text, at, 10, 700, 17)
             if occupied.take(box):
                 self.lettering.pill(
                     painter,
@@ -298,6 +301,15 @@ class MarkPainter:
                     ink=self.theme.color("text"),
                     border=self.theme.color("strong"),
                 )
+
+    @staticmethod
+    def _beside(control: FloatArray, room: float, wide: float) -> QPointF:
+        """Where the count of a ribbon stands: below its upper end, beside it where there is room."""
+        upper = control[0] if control[0, 1] <= control[3, 1] else control[3]
+        down = min(GAP_PX / 2, float(np.ptp(control[:, 1])) / 2)
+        aside = BUNDLE_LIMIT / 2 + 5 + wide / 2
+        fits = aside + wide / 2 <= room / 2
+        return QPointF(float(upper[0]) + (aside if fits else 0.0), float(upper[1]) + down)
 
     def _rates(
         self,

@@ -13,7 +13,7 @@ from gui.canvas.container_painter import short_name
 from gui.canvas.curves import Curves, route
 from gui.canvas.far_layout import FarLayout, lay_out_far
 from gui.canvas.far_painter import tier_words
-from gui.canvas.far_plan import FarPlan, TileLoads, plan_far, tile_loads
+from gui.canvas.far_plan import FarPlan, TileLoads, plan_far, tile_loads, with_states
 from gui.canvas.gpu_look import GpuLook, gpu_look
 from gui.canvas.levels import Level
 from gui.canvas.scene_index import (
@@ -25,7 +25,16 @@ from gui.canvas.scene_index import (
     IntArray,
     SceneIndex,
 )
-from gui.canvas.strands import LAYERS, OPEN_TRAY_ZOOM, StrandLoads, Strands, build_strands, load_strands
+from gui.canvas.strands import (
+    LAYERS,
+    OPEN_TRAY_ZOOM,
+    StrandLoads,
+    Strands,
+    build_strands,
+    dead_strands,
+    end_boxes,
+    load_strands,
+)
 from model.document.document import Change, Document
 from model.placement.types import Dimension
 from model.step.report import Analysis, StepReport
@@ -187,9 +196,13 @@ class Scene:
 
     def far(self, level: Level, zoom: float) -> tuple[FarPlan, FarLayout]:
         """What is drawn below 12 % and where it stands at a zoom."""
-        plan_key = (self.index.structure, self.layers)
+        index = self.index
+        plan_key = (index.wiring, self.layers)
         if plan_key != self._plan_key:
-            self._plan, self._plan_key = plan_far(self.index, self.layers), plan_key
+            self._plan, self._plan_key = plan_far(index, self.layers), plan_key
+            self._plan_states = index.structure
+        elif self._plan_states != index.structure:
+            self._plan, self._plan_states = with_states(index, self._plan), index.structure
         key = (plan_key, self.index.version, level, zoom)
         if key != self._far_key:
             layout = lay_out_far(self.index, self._plan, zoom, level)
@@ -200,7 +213,7 @@ class Scene:
 
     def tile_loads(self, plan: FarPlan) -> TileLoads:
         """What the links at the tiles of a plan carry in the chosen mode; the worst is of the whole step."""
-        key = (self._plan_key, self.loads_version)
+        key = (self._plan_key, self._plan_states, self.loads_version)
         if key != self._tiles_key:
             self._tiles = tile_loads(plan, self.index.capacity, self.utilisation, self.worst, self._peak)
             self._tiles_key = key
@@ -211,13 +224,22 @@ class Scene:
         if level <= Level.TILES:
             _plan, layout = self.far(level, zoom)
             return self._ribbons, layout.curves
-        opened = zoom >= OPEN_TRAY_ZOOM
-        key = (self.index.version, level, opened, self.layers)
-        if key != self._drawn_key:
-            built = build_strands(self.index, level, zoom, self.layers)
-            self._drawn = (built, route(built, self.index.rects()))
-            self._drawn_key = key
-        return self._drawn
+        index = self.index
+        wiring = (index.wiring, level, zoom >= OPEN_TRAY_ZOOM, self.layers)
+        if wiring != self._drawn_key:
+            self._drawn = build_strands(index, level, zoom, self.layers)
+            self._drawn_key = wiring
+            self._drawn_states, self._drawn_places = index.structure, -1
+        if self._drawn_states != index.structure:
+            strands = self._drawn
+            self._drawn = replace(strands, down=dead_strands(index, strands.links, strands.start))
+            self._drawn_states = index.structure
+        if self._drawn_places != index.places:
+            box = end_boxes(index)[self._drawn.end].reshape(-1, 2, 4)
+            self._drawn = replace(self._drawn, box=box)
+            self._curves = route(self._drawn, index.rects())
+            self._drawn_places = index.places
+        return self._drawn, self._curves
 
     # Words
 
@@ -276,6 +298,12 @@ class Scene:
         name = self._far_end if self._is_far(strands) else self.end_name
         first, second = (name(int(end)) for end in strands.end[strand])
         return f"{first} → {second}" if half == 0 else f"{second} → {first}"
+
+    def strand_keys(self, strands: Strands, rows: IntArray) -> list[str]:
+        """What tells strands apart, also after others came or went: the first link of each."""
+        first = strands.links[strands.start[rows]].tolist()
+        ids = self.index.link_ids
+        return [ids[link] for link in first]
 
     def _is_far(self, strands: Strands) -> bool:
         return bool(self._plan_key) and strands.links is self._plan.ribbons.links

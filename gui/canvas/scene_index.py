@@ -38,12 +38,13 @@ class SceneIndex:
     row or -1). Links: `link_ids`, `ends` (m, 2) device rows, `link_kind`, `link_state`, `cables`, `capacity`
     and `nominal` bytes/s of one direction. Containers: `container_ids`, `hull` (c, 4) x0 y0 x1 y1,
     `container_parent`, `depth`, `title_below` (the name stands at the bottom). `version` counts changes,
-    `structure` those that are more than another place.
+    `structure` those that are more than another place, `wiring` those of what there is and what is joined,
+    and `places` those of where it stands.
     """
 
     def __init__(self, document: Document) -> None:
         self.version = 0
-        self.structure = 0
+        self.structure = self.wiring = self.places = 0
         self.rebuild(document)
 
     # Whole
@@ -67,6 +68,8 @@ class SceneIndex:
         self._read_containers()
         self.version += 1
         self.structure += 1
+        self.wiring += 1
+        self.places += 1
 
     def patch(self, document: Document, change: Change) -> bool:
         """Follow an edit that only moved things or changed their fields; other edits rebuild.
@@ -98,25 +101,39 @@ class SceneIndex:
         if moved:
             rows = [self.device_row[ident] for ident in moved]
             self.centre[rows] = [document.layout[ident] for ident in moved]
-        if moved or change.devices or change.containers:
             self._fit_hulls()
+            self.places += 1
         self.version += 1
         return False
 
     def _patch_fields(self, document: Document, change: Change) -> None:
+        """Take new fields over; only other parents, kinds, ends or speeds need more than their own rows."""
         topology = document.topology
+        deep_devices = deep_links = False
         for ident in change.devices:
-            self.devices[self.device_row[ident]] = topology.device(ident)
+            row, device = self.device_row[ident], topology.device(ident)
+            old, self.devices[row] = self.devices[row], device
+            deep_devices |= (old.parent, old.kind) != (device.parent, device.kind)
+            self.state[row] = STATE_CODE[device.state]
         for ident in change.links:
-            self.links[self.link_row[ident]] = topology.link(ident)
+            row, link = self.link_row[ident], topology.link(ident)
+            before, self.links[row] = self.links[row], link
+            deep_links |= (before.a, before.b, before.kind, before.count, before.lane_bytes_per_s) != (
+                link.a, link.b, link.kind, link.count, link.lane_bytes_per_s,
+            )  # fmt: skip
+            self.link_state[row] = STATE_CODE[link.state]
+            self.capacity[row] = link.capacity_bytes_per_s
         for ident in change.containers:
             self.containers[self.container_row[ident]] = topology.container(ident)
-        if change.devices:
+        if deep_devices:
             self._read_devices()
-        if change.links:
+        if deep_links:
             self._read_links()
-        if change.containers or change.devices:
+        if change.containers or deep_devices:
             self._read_containers()
+            self.places += 1
+        if change.containers or deep_devices or deep_links:
+            self.wiring += 1
 
     def _read_devices(self) -> None:
         rows = self.container_row
@@ -292,3 +309,4 @@ class SceneIndex:
         self.centre[rows] += (dx, dy)
         self._fit_hulls()
         self.version += 1
+        self.places += 1

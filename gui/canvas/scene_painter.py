@@ -65,7 +65,7 @@ class ScenePainter:
         self._far = FarPainter(theme)
         self._marks = MarkPainter(theme)
         self._links: dict[bool, LinkPainter] = {}
-        self._links_of: _Lines | None = None
+        self._links_before: dict[bool, LinkPainter] = {}
         self._prepared = 0
         self._loads_of: IntArray | None = None
         self._loads_version = -1
@@ -73,7 +73,6 @@ class ScenePainter:
 
     def prepare(self, camera: Camera, level: Level) -> None:
         """Take a view: choose what is visible and lay out its links."""
-        before = self._links_of
         self._prepared += 1
         self.camera, self.level = camera, level
         self.strands, self.curves = self.scene.strands(level, camera.zoom)
@@ -88,9 +87,8 @@ class ScenePainter:
         self.width = np.maximum(self.strands.width * grown, 0.7)
         self.seen: FloatArray = Curves(self.curves.control[self.shown]).flat()
         self.seen_box = (self.seen.min(axis=1), self.seen.max(axis=1))
-        self._links_of = (camera, self.curves.control, self.width, self.strands.down)
-        if not _same_lines(before, self._links_of):
-            self._links = {}
+        self._links_before.update(self._links)
+        self._links = {}
 
     def paint_ground(self, painter: QPainter, *, grid: bool = True) -> None:
         """The canvas, its grid and the containers around trays."""
@@ -127,6 +125,8 @@ class ScenePainter:
             self.curves,
             self.width,
             rows,
+            names=self.scene.strand_keys(self.strands, rows),
+            before=self._links_before.get(inside),
             heat=worst.step.max(axis=1, initial=0),
             down=self.strands.down,
             camera=self.camera,
@@ -279,16 +279,6 @@ def in_view(index: SceneIndex, camera: Camera) -> NDArray[np.bool_]:
 
 def _parts(rows: IntArray, size: int) -> list[IntArray]:
     return np.split(rows, range(size, len(rows), size))
-
-
-_Lines = tuple[Camera, FloatArray, FloatArray, NDArray[np.bool_]]
-
-
-def _same_lines(before: _Lines | None, after: _Lines) -> bool:
-    """Whether links that were laid out for one view can be kept: an edit of a name or state moves no line."""
-    if before is None or before[0] != after[0]:
-        return False
-    return all(np.array_equal(old, new) for old, new in zip(before[1:], after[1:], strict=True))
 
 
 def paint_grid(painter: QPainter, theme: Theme, camera: Camera) -> None:

@@ -31,6 +31,7 @@ from gui.canvas.scene_index import (
 )
 from model.topology.types import HOST_LINKS, SCALE_UP_LINKS, DeviceKind, State
 
+DOWN = STATE_CODE[State.DOWN]
 LAYERS = ("scale-up", "pcie", "fabric", "storage")
 OPEN_TRAY_ZOOM = 1.4
 """Bundles between two trays open into single links from this zoom on: a tray of four GPUs is 260 px wide."""
@@ -136,25 +137,21 @@ def _gather(
     same: NDArray[np.bool_],
     first: NDArray[np.int64],
 ) -> Strands:
-    boxes = np.vstack((index.rects(), index.hull))
     ends = end[first].astype(np.int32)
     start = np.append(first, len(rows)).astype(np.int32)
     inside = same[first]
     if len(first):
         cables = np.add.reduceat(index.cables[rows], first)
         nominal = np.add.reduceat(index.nominal[rows], first)
-        down = np.minimum.reduceat((index.link_state[rows] == STATE_CODE[State.DOWN]).astype(np.int8), first)
-        dead = index.state[index.ends] == STATE_CODE[State.DOWN]
-        down |= np.minimum.reduceat(dead.any(axis=1)[rows].astype(np.int8), first)
     else:
-        cables, nominal, down = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int8)
+        cables, nominal = np.zeros(0, np.int64), np.zeros(0)
     bundle = np.diff(start) > 1
     host = np.isin(index.link_kind[rows[first]], [LINK_CODE[kind] for kind in HOST_LINKS])
     single = np.where(cables > 1, CABLES_FACTOR, FABRIC_FACTOR)
     factor = np.where(inside & ~host, TRAY_FACTOR, np.where(bundle, BUNDLE_FACTOR, single))
     width = np.minimum(line_width(nominal) * factor, BUNDLE_LIMIT)
     return Strands(
-        box=boxes[ends].reshape(-1, 2, 4),
+        box=end_boxes(index)[ends].reshape(-1, 2, 4),
         end=ends,
         links=rows.astype(np.int32),
         start=start,
@@ -162,8 +159,22 @@ def _gather(
         cables=cables.astype(np.int32),
         width=np.maximum(width, 0.75),
         inside=inside,
-        down=down.astype(bool),
+        down=dead_strands(index, rows, start),
     )
+
+
+def end_boxes(index: SceneIndex) -> FloatArray:
+    """The boxes that `Strands.end` numbers: devices, then containers."""
+    return np.vstack((index.rects(), index.hull))
+
+
+def dead_strands(index: SceneIndex, links: RowArray, start: RowArray) -> NDArray[np.bool_]:
+    """Which strands carry nothing: all their links, or what they end at, are down."""
+    if len(start) < 2:
+        return np.zeros(0, dtype=bool)
+    dead = index.link_state == DOWN
+    dead |= (index.state == DOWN)[index.ends].any(axis=1)
+    return np.minimum.reduceat(dead[links], start[:-1])
 
 
 def load_strands(

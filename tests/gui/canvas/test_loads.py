@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from gui.canvas.link_painters import colour_table
+from gui.canvas.bulk_links import colour_table
 from gui.canvas.loads import line_width, oversubscribed, steps_of
 from gui.theme import theme_named
 
