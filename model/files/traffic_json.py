@@ -81,7 +81,7 @@ def figure_to_json(figure: Figure) -> dict[str, Any]:
             for name, value in figure.inputs.items()
         },
         "source": figure.source,
-    }
+    } | ({"note": figure.note} if figure.note else {})
 
 
 def _placement(placement: Placement) -> list[dict[str, Any]]:

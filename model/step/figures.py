@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from model.job.exchange import Exchange
 from model.job.memory import StageMemory
 from model.step.account import Arithmetic, Step
+from model.step.notes import exchange_note, figure_note
 from model.step.report import ExchangeTime, Figure, StepTotals
 from model.traffic.types import Traffic
 
@@ -21,7 +23,10 @@ def figures_of(
     traffic: Traffic,
 ) -> Mapping[str, Figure]:
     """Figures by readable names: step.…, memory.stage<n>.…, exchange.<id>.…"""
-    named = dict(_step_figures(step.totals, arithmetic))
+    named = {
+        name: replace(figure, note=figure_note(name))
+        for name, figure in _step_figures(step.totals, arithmetic)
+    }
     for stage in memory:
         named.update(_memory_figures(stage))
     for number, (exchange, time) in enumerate(zip(exchanges, step.exchange_times, strict=True)):
@@ -50,7 +55,7 @@ def _step_figures(totals: StepTotals, arithmetic: Arithmetic) -> Iterator[tuple[
         ),
     )
     formulas = {
-        "compute_s": "forward and backward of all microbatches at the pace of the slowest GPU of each stage",
+        "compute_s": "forward and backward of all microbatches, each GPU at its own pace",
         "optimizer_s": "bytes of the optimizer state moved ÷ memory bandwidth",
         "bubble_s": "step time − compute − optimizer − exposed communication",
     }
@@ -106,6 +111,7 @@ def _step_figures(totals: StepTotals, arithmetic: Arithmetic) -> Iterator[tuple[
             "tokens/s",
             "tokens of a step ÷ step time ÷ GPUs",
             {"tokens": arithmetic.tokens, "time_s": time, "gpus": arithmetic.gpus},
+            "sequences of the batch × their length; GPUs that have a rank",
         ),
     )
 
@@ -132,6 +138,7 @@ def _memory_figures(stage: StageMemory) -> Iterator[tuple[str, Figure]]:
             "B",
             "weights + gradients + optimizer + activations + other",
             {name: float(getattr(stage, name)) for name in formulas} | {"hbm_bytes": stage.hbm_bytes},
+            "the fullest moment of the schedule; of a stage with several GPU models the smallest memory",
         ),
     )
 
@@ -153,11 +160,19 @@ def _exchange_figures(
             f"the whole tensor of one {exchange.operation} of {exchange.kind}",
             {"group_size": exchange.group_size},
             "the bytes on a link follow from it by the algorithm",
+            exchange_note(exchange, "message_bytes"),
         ),
     )
     yield (
         f"{name}.sent_bytes_per_gpu_per_step",
-        Figure(sent, "B", "bytes that leave a GPU of the groups, relays included, × count", size),
+        Figure(
+            sent,
+            "B",
+            "bytes that leave a GPU of the groups, relays included, × count",
+            size,
+            "edges of the algorithm, summed over the GPUs of the groups and divided by their number",
+            exchange_note(exchange, "sent_bytes_per_gpu_per_step"),
+        ),
     )
     yield (
         f"{name}.time_s",

@@ -45,13 +45,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number with its derivation."""
+    """A number with its derivation, and a `note` where it is often taken for something else."""
 
     value: float
     unit: str
     formula: str
     inputs: Mapping[str, float | int | str] = field(default_factory=dict)
     source: str = ""
+    note: str = ""
 
 
 class BlockKind(StrEnum):

@@ -63,8 +63,19 @@ def test_every_total_has_a_figure_with_its_value() -> None:
         value for name, value in figures["step.time_s"].inputs.items() if name.endswith("_s")
     ) == pytest.approx(report.totals.time_s)
     for name, figure in figures.items():
-        assert figure.formula, name
+        assert figure.formula and figure.source, name
         assert np.isfinite(figure.value), name
+
+
+def test_what_is_often_said_wrongly_is_put_right_beside_the_number() -> None:
+    # traffic_model §11
+    figures = report_of(cluster(spec=job("parallel.tp=2"))).figures
+    assert "backward 4" in figures["step.model_flops"].note
+    assert "4 + 6" in figures["exchange.tp.forward.all-gather.sent_bytes_per_gpu_per_step"].note
+    assert "megabytes" in figures["exchange.tp.forward.all-gather.message_bytes"].note
+    assert "4 bytes" in figures["exchange.dp.gradient.reduce-scatter.message_bytes"].note
+    sharded = report_of(cluster(spec=job("parallel.zero=3"))).figures
+    assert "1.5 times" in sharded["exchange.dp.parameters.forward.sent_bytes_per_gpu_per_step"].note
 
 
 def test_a_job_edit_keeps_the_compiled_fabric_and_a_topology_edit_does_not() -> None:
