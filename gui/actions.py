@@ -82,6 +82,7 @@ ACTIONS: Mapping[str, ActionSpec] = {
         _spec("edit.delete", "&Delete", "Del", "delete", When.SELECTION),
         _spec("edit.select_all", "Select &all", "Ctrl+A", "", When.NOT_EMPTY),
         _spec("edit.deselect", "D&eselect", "Ctrl+Shift+A", "", When.SELECTION),
+        _spec("edit.find", "&Find…", "Ctrl+F", "search", When.NOT_EMPTY, "Find a name, kind or finding"),
         _spec("tool.select", "&Select", "V", "select", tip="Select and move", group="tool"),
         _spec("tool.pan", "&Pan", "H", "pan", tip="Move the view", group="tool"),
         _spec("tool.connect", "&Connect", "C", "connect", tip="Connect two devices", group="tool"),
@@ -125,7 +126,7 @@ MENUS: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
     )),
     ("&Edit", (
         "edit.undo", "edit.redo", SEPARATOR, "edit.cut", "edit.copy", "edit.paste", "edit.duplicate",
-        "edit.delete", SEPARATOR, "edit.select_all", "edit.deselect",
+        "edit.delete", SEPARATOR, "edit.select_all", "edit.deselect", SEPARATOR, "edit.find",
     )),
     ("&View", (
         "view.fit", "view.fit_selection", "view.actual", "view.zoom_in", "view.zoom_out", SEPARATOR,
@@ -142,7 +143,7 @@ MENUS: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
 
 TOOL_BAR = (
     "tool.select", "tool.pan", "tool.connect", "tool.place", "tool.paint", SEPARATOR,
-    "edit.undo", "edit.redo", SEPARATOR, "view.tidy", "view.fit",
+    "edit.undo", "edit.redo", SEPARATOR, "view.tidy", "view.fit", "edit.find",
 )  # fmt: skip
 
 CANVAS_MENU: tuple[str, ...] = (

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.actions import ACTIONS, MENUS, RECENT, TOOL_BAR, ActionSet, When
+from gui.bulk_commands import BulkCommands
 from gui.context import Tool
 from gui.edit_commands import EditCommands
 from gui.file_commands import FileCommands
@@ -60,6 +61,7 @@ class MainWindow(QMainWindow):
         self.resize(self._first_size())
         self.files = FileCommands(context, self)
         self.edits = EditCommands(context, self)
+        self.bulk = BulkCommands(context, self)
         self.actions_ = ActionSet(context, self._handlers(), self._states, self)
         self.title_bar = TitleBar(context)
         self.setMenuWidget(self.title_bar)
@@ -207,6 +209,7 @@ class MainWindow(QMainWindow):
         handlers: dict[str, Callable[[], object]] = {
             **self.files.handlers(),
             **self.edits.handlers(),
+            **self.bulk.handlers(),
             "file.start": self.show_start,
             "file.quit": self.close,
             "theme.toggle": context.theme.toggle,
