@@ -29,6 +29,7 @@ from model.text import plural
 Index = QModelIndex | QPersistentModelIndex
 ROW_HEIGHT = 40
 LINE_HEIGHT = 15
+ROOMY_WIDTH = 320  # from here on title and cost share a line
 MOST_LINES = 6
 _RIGHT = Qt.AlignmentFlag.AlignRight
 _WRAP = int(Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
@@ -103,12 +104,16 @@ class FindingDelegate(QStyledItemDelegate):
         text = self._text_rect(rect)
         line = QRect(text.left(), rect.top() + 4, rect.right() - 6 - text.left(), 17)
         bold, tint = theme.font(12, 600), theme.color("text-3" if self._context.stale else "text")
-        used = draw_text(painter, line, cost_text(finding), bold, tint, _RIGHT)
-        title = line.adjusted(0, 0, -int(used) - 8, 0)
-        draw_text(painter, title, short_title(finding), bold, theme.color("text"))
-        if targets(finding):
-            below = line.translated(0, 17)
-            draw_text(painter, below, "Show", theme.font(11, 600), theme.color("accent"), _RIGHT)
+        below = line.translated(0, 17)
+        if rect.width() >= ROOMY_WIDTH:
+            used = draw_text(painter, line, cost_text(finding), bold, tint, _RIGHT)
+            if targets(finding):
+                draw_text(painter, below, "Show", theme.font(11, 600), theme.color("accent"), _RIGHT)
+            line = line.adjusted(0, 0, -int(used) - 8, 0)
+        else:  # the title needs the line for itself
+            small = theme.font(11, 600)
+            draw_text(painter, below, cost_text(finding), small, tint, _RIGHT)
+        draw_text(painter, line, short_title(finding), bold, theme.color("text"))
         painter.setFont(theme.font(11))
         painter.setPen(theme.color("text-2" if current else "text-3"))
         if current:
@@ -197,7 +202,8 @@ class FindingsPanel(Panel):
     def show_report(self) -> None:
         analysis = self.context.analysis
         keep = self._current_id()
-        found = analysis.findings if analysis is not None else ()
+        drawn = self.context.document.document.topology.devices()
+        found = analysis.findings if analysis is not None and drawn else ()
         self.list.rows.set_findings(found)
         for row, finding in enumerate(self.findings):
             if finding.id == keep:

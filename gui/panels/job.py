@@ -117,6 +117,7 @@ class SizeLine(QFrame):
         line.addWidget(self.name)
         shown: QWidget = self.field if self.field is not None else self.number
         shown.setFixedSize(58, 22)
+        shown.setProperty("scale", "small")
         if self.field is None:
             self.number.setContentsMargins(8, 0, 0, 0)
         line.addWidget(shown)
@@ -314,11 +315,11 @@ class JobPanel(Panel):
         """The icon before the verdict; there is none before what only says the next act."""
         mark: Mark = self.view.verdict.mark if self.view is not None else "off"
         theme, (name, token) = self.context.theme.current, _ICON[mark]
-        self.verdict.setContentsMargins(0 if mark == "off" else 20, 0, 0, 0)
+        set_style(self.verdict, marked=mark != "off")
         self.verdict_mark.setVisible(mark != "off")
         self.verdict_mark.setPixmap(theme.pixmap(name, 14, self.devicePixelRatioF(), theme.color(token)))
         self.verdict_mark.adjustSize()
-        self.verdict_mark.move(8, 4)
+        self.verdict_mark.move(8, 5)
 
     def _show_choices(self, job: JobSpec, world: int) -> None:
         presets = {preset.id: preset.name for preset in catalog().models.values()}

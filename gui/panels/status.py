@@ -64,6 +64,17 @@ class StateDot(QWidget):
                 painter.drawEllipse(QRectF(3, 3, 6.5, 6.5))
 
 
+def _divider() -> QWidget:
+    """A short line with room at both sides, which goes when the line goes."""
+    holder = QWidget()
+    line = separator(vertical=True)
+    line.setFixedHeight(14)
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(3, 0, 3, 0)
+    row.addWidget(line)
+    return holder
+
+
 class StatusPanel(QWidget):
     """Step time, tokens per second and GPU, MFU, exposed communication, worst link, HBM peak, engine state.
 
@@ -88,17 +99,14 @@ class StatusPanel(QWidget):
         for key in ("step", "tokens", "mfu", "exposed", "worst", "hbm", "gpus", "findings"):
             name = label("", 11, 400, "2")
             figure = FigureLabel(context, "", 12, 600)
-            line = separator(vertical=True)
-            line.setFixedHeight(14)
+            line = _divider()
             row.addWidget(name)
             row.addWidget(figure)
             if key == "hbm":
                 self.hbm_bar = Bar(context.theme, height=7)
                 self.hbm_bar.setFixedWidth(56)
                 row.addWidget(self.hbm_bar)
-            row.addSpacing(3)
             row.addWidget(line)
-            row.addSpacing(3)
             self._names[key], self.figures[key], self._lines[key] = name, figure, line
         self.message = ElidedLabel("", 11, 500)
         row.addWidget(self.message, 1)

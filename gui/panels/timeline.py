@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QScrollBar,
+    QSizePolicy,
     QStackedLayout,
     QToolButton,
     QVBoxLayout,
@@ -69,7 +70,7 @@ class TimelineLegend(QWidget):
         super().__init__(parent)
         self._context = context
         self.words: dict[Piece | None, str] = {}
-        self.setMinimumWidth(0)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(20)
 
     def show_pieces(self, pieces: frozenset[Piece], odd_chunks: str) -> None:
@@ -87,19 +88,25 @@ class TimelineLegend(QWidget):
         return QFontMetrics(self._context.theme.current.font(11))
 
     def sizeHint(self) -> QSize:
+        return QSize(sum(self._laid_out(short=False)[1]), 20)
+
+    @property
+    def shortest(self) -> int:
+        """The width in which all entries fit, with short words."""
+        return sum(self._laid_out(short=True)[1])
+
+    def _laid_out(self, *, short: bool) -> tuple[list[str], list[int]]:
+        """The words and what each entry takes."""
         metrics = self._font()
-        return QSize(sum(metrics.horizontalAdvance(word) + 32 for word in self.words.values()), 20)
+        words = [_SHORT.get(word, word) if short else word for word in self.words.values()]
+        return words, [metrics.horizontalAdvance(word) + (24 if short else 32) for word in words]
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, metrics = self._context.theme.current, self._font()
-        words = list(self.words.values())
-        widths = [metrics.horizontalAdvance(word) + 32 for word in words]
-        if sum(widths) > self.width():
-            words = [_SHORT.get(word, word) for word in words]
-            widths = [metrics.horizontalAdvance(word) + 26 for word in words]
+        theme = self._context.theme.current
+        words, widths = self._laid_out(short=self.sizeHint().width() > self.width())
         while widths and sum(widths) > self.width():
             widths.pop()
-        x = self.width() - sum(widths) + 10
+        x = self.width() - sum(widths) + 4
         with QPainter(self) as painter:
             for piece, word, width in zip(self.words, words, widths, strict=False):
                 fill, lines = legend_color(theme, Piece.FORWARD if piece is None else piece)
@@ -171,6 +178,7 @@ class TimelinePanel(Panel):
         for widget in (self.to_start, self.play, self.loop, self.speed, self.readout, self.as_of):
             line.addWidget(widget)
         self.legend = TimelineLegend(self.context)
+        self._head = line
         line.addWidget(self.legend, 1)
         tracks = QHBoxLayout()
         tracks.setSpacing(2)
@@ -189,11 +197,33 @@ class TimelinePanel(Panel):
         self._stack = QStackedLayout()
         self._stack.addWidget(body)
         self._stack.addWidget(self.empty)
-        layout = QVBoxLayout(self)
+        self._rows = layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 6, 12, 8)
         layout.setSpacing(4)
         layout.addLayout(line)
         layout.addLayout(self._stack, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_legend()
+
+    def _place_legend(self) -> None:
+        """The legend stands beside the transport, or below it where that is too narrow."""
+        used = 0
+        for index in range(self._head.count()):
+            item = self._head.itemAt(index)
+            widget = item.widget() if item is not None else None
+            if widget is not None and widget is not self.legend and not widget.isHidden():
+                used += widget.sizeHint().width() + self._head.spacing()
+        margins = self._rows.contentsMargins()
+        room = self.width() - margins.left() - margins.right() - used - 12
+        below = self.legend.shortest > room
+        if below != (self._rows.indexOf(self.legend) >= 0):
+            (self._head if below else self._rows).removeWidget(self.legend)
+            if below:
+                self._rows.insertWidget(1, self.legend)
+            else:
+                self._head.addWidget(self.legend, 1)
 
     def _button(self, tip: str, icon: str) -> QToolButton:
         button = QToolButton()
@@ -223,6 +253,7 @@ class TimelinePanel(Panel):
         odd = any(lane.band.any() for lane in arrays)
         line = ("From the last stage" if self.lanes.both_ways else "Odd chunk") if odd else ""
         self.legend.show_pieces(present, line)
+        self._place_legend()
         self.set_window(self._window[0] * until_s, self._window[1] * until_s)
         self._time_changed(self.context.playback.time_s)
         self._lay_out_scroll()
@@ -236,6 +267,7 @@ class TimelinePanel(Panel):
         self.lanes.update()
         self.as_of.setText(text)
         self.as_of.setVisible(bool(text))
+        self._place_legend()
 
     def show_theme(self) -> None:
         self.lanes.changed()

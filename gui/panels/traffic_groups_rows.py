@@ -18,7 +18,7 @@ SECONDS_AN_HOUR = 3600.0
 class GroupRow:
     """One kind of exchange: what runs, how large, how often, and what the step waits for.
 
-    `times_*` count the operations of one group. `sent_bytes_per_gpu` is per step (conventions 22). `remark`:
+    `times_*` count the operations of one group. `sent_bytes_per_gpu` is per step (conventions 22). `remarks`:
     what to know of its algorithm and paths: a fallback (conventions 18), how unevenly hashed flows fell.
     """
 
@@ -38,7 +38,7 @@ class GroupRow:
     blocking: bool
     time_s: float
     exposed_s: float
-    remark: str = ""
+    remarks: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -65,6 +65,11 @@ class GroupRow:
         )
 
     @property
+    def remark(self) -> str:
+        """The remarks in a line."""
+        return "; ".join(self.remarks)
+
+    @property
     def waiting(self) -> str:
         """Whether compute waits for it."""
         if self.blocking:
@@ -83,7 +88,7 @@ class GroupRow:
                 f"{format_bytes(self.sent_bytes_per_gpu)} sent by each GPU in a step",
                 f"{format_seconds(self.time_s)} on the wire, {format_seconds(self.exposed_s)} exposed "
                 f"(mean over all GPUs), {self.waiting}",
-                *((self.remark,) if self.remark else ()),
+                *self.remarks,
             )
         )
 
@@ -112,7 +117,7 @@ def group_rows(report: StepReport) -> tuple[GroupRow, ...]:
                 blocking=exchange.blocking,
                 time_s=time.time_s,
                 exposed_s=time.exposed_s,
-                remark="; ".join((*_fallbacks(report, exchange), *_hashing(report, exchange))),
+                remarks=(*_fallbacks(report, exchange), *_hashing(report, exchange)),
             )
         )
     return tuple(sorted(rows, key=lambda row: (-row.exposed_s, -row.time_s, row.id)))
@@ -131,9 +136,9 @@ def _hashing(report: StepReport, exchange: Exchange) -> Iterator[str]:
     for tier in report.traffic.ecmp:
         if tier.exchange_id == exchange.id:
             yield (
-                f"hashed {tier.from_kind} → {tier.to_kind}: worst cable {format_ratio(tier.drawn)} its even "
-                f"load, {format_ratio(tier.expected)} expected of {plural(tier.flows, 'flow')} on "
-                f"{plural(tier.cables, 'cable')}"
+                f"hashed {tier.from_kind} → {tier.to_kind}: worst cable {format_ratio(tier.drawn)} even, "
+                f"{format_ratio(tier.expected)} expected ({plural(tier.flows, 'flow')} on "
+                f"{plural(tier.cables, 'cable')})"
             )
 
 

@@ -187,6 +187,17 @@ def test_each_schedule_explains_its_pieces(
     panel.grab()  # paints lines, weights and labels
 
 
+def test_the_legend_goes_below_where_it_is_narrow(qtbot: QtBot, context: AppContext) -> None:
+    panel = timeline(qtbot, context)
+    beside = panel.legend.geometry()
+    assert beside.center().y() == pytest.approx(panel.play.geometry().center().y(), abs=3)
+    panel.resize(440, 214)
+    qtbot.waitUntil(lambda: panel.legend.y() >= panel.play.geometry().bottom())
+    assert panel.legend.shortest <= panel.legend.width() <= 440
+    panel.resize(1026, 214)
+    qtbot.waitUntil(lambda: panel.legend.geometry() == beside)
+
+
 def test_timeline_without_a_step(qtbot: QtBot, empty_context: AppContext) -> None:
     panel = timeline(qtbot, empty_context)
     assert panel.empty.isVisible() and not panel.lanes.isVisible()
