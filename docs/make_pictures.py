@@ -73,7 +73,7 @@ def show(window: MainWindow, document: Document, colour_by: Any, at: float) -> N
     window.workspace.canvas.fit()
     if context.analysis is not None and context.analysis.report is not None:
         context.playback.set_time(context.analysis.report.totals.time_s * at)
-    rest(1.0)
+    rest(3.0)
 
 
 def main() -> int:
