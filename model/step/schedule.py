@@ -9,6 +9,10 @@ from itertools import pairwise
 
 from model.errors import JobError
 from model.step.orders import ORDERS, Direction, Operation, Pipeline, one_forward_one_backward
+from model.text import plural
+
+MOST_CHUNKS = 2**17
+"""Stages × chunks × microbatches that a step may have: a few seconds of simulation."""
 
 Place = tuple[int, int]
 """A rank and one of its chunks."""
@@ -46,13 +50,20 @@ def pipeline_schedule(
 ) -> Schedule:
     """The schedule of `stages` ranks. One stage makes every schedule plain; `group` is p unless given.
 
-    Raises JobError for a schedule that there is not, or that needs another number of stages.
+    Raises JobError for a schedule that there is not, that needs another number of stages, or of more than
+    `MOST_CHUNKS`.
     """
     order = one_forward_one_backward if stages == 1 else ORDERS.get(name)
     if order is None:
         raise JobError(f"there is no schedule {name}; there is {', '.join(ORDERS)}")
     if order is ORDERS["dualpipe"] and stages % 2:
         raise JobError(f"dualpipe needs an even number of stages, not {stages}")
+    if stages * microbatches * chunks > MOST_CHUNKS:
+        raise JobError(
+            f"{microbatches:,} microbatches on {plural(stages * chunks, 'piece')} of the model are more than "
+            f"the {MOST_CHUNKS:,} in all that a step is simulated with; take a smaller batch, a larger "
+            "microbatch or more DP"
+        )
     pipeline = Pipeline(stages, microbatches, chunks, group or stages)
     orders = tuple(order(stage, pipeline) for stage in range(stages))
     ways = _ways(name if stages > 1 else "1f1b", stages, chunks)

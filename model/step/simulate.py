@@ -26,6 +26,8 @@ class Race:
     pieces: Sequence[Piece]
 
 
+_MOST_BUCKETS = 512
+
 Request = float | Sequence[Piece] | Race
 """What a track asks for: seconds of compute, the end of pieces, or what comes first of both."""
 
@@ -247,8 +249,8 @@ class _Simulation:
         yield from self._after_pipeline(track, gradients)
 
     def _parts(self, run: Run) -> int:
-        """The buckets of what falls to one chunk."""
-        return max(round(self._work.buckets[run.instance] * run.share), 1)
+        """The buckets of what falls to one chunk; more than `_MOST_BUCKETS` follow as closely as these."""
+        return min(max(round(self._work.buckets[run.instance] * run.share), 1), _MOST_BUCKETS)
 
     def _lead(self, track: int, wanted: Sequence[Run]) -> tuple[list[Piece], list[Piece]]:
         """Parameters on their way from the start of the step: the first bucket, and the others."""

@@ -98,6 +98,11 @@ def test_dualpipe_needs_an_even_number_of_stages() -> None:
         pipeline_schedule("dualpipe", 3, 4)
 
 
+def test_more_microbatches_than_can_be_simulated_are_refused_at_once() -> None:
+    with pytest.raises(JobError, match="1,000,000,000,000 microbatches"):
+        pipeline_schedule("1f1b", 4, 10**12)
+
+
 def _round(case: Case, seconds: float) -> None:
     """Sends of `seconds` an operation between neighbours, and around from the last stage to the first."""
     p, v, m = case.stages, case.chunks, case.microbatches
