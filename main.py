@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # the reader went away, as `| head` does
             return 0
-        print(f"railsketch: the output cannot be written: {error.strerror}.", file=sys.stderr)
+        with suppress(OSError):  # nobody reads what went wrong either
+            print(f"railsketch: the output cannot be written: {error.strerror}.", file=sys.stderr, flush=True)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -140,6 +140,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         return found
     found = _window().parse_args(arguments)
     found.command = "window"
-    if found.file is not None and not Path(found.file).exists():
+    if found.file is not None and not _exists(found.file):
         raise InputError(f"{found.file}: there is no such file; the commands are {', '.join(COMMANDS)}.")
     return found
+
+
+def _exists(name: str) -> bool:
+    try:
+        return bool(name) and Path(name).exists()
+    except OSError as error:
+        raise InputError(f"{name}: it cannot be opened: {(error.strerror or str(error)).lower()}.") from None

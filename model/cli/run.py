@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,7 +144,17 @@ def _outputs(arguments: argparse.Namespace, tools: Tools) -> list[_Output]:
     ]
     for output in outputs:
         _check_output(output)
+    _refuse_same_file(outputs)
     return outputs
+
+
+def _refuse_same_file(outputs: Sequence[_Output]) -> None:
+    """The later output would silently replace the earlier one. A device or pipe takes both."""
+    taken: dict[str, str] = {}
+    for output in outputs:
+        other = taken.setdefault(os.path.realpath(output.path), output.option)
+        if other != output.option and (output.path.is_file() or not output.path.exists()):
+            raise InputError(f"{other} and {output.option} both name {output.path}; give each its own file.")
 
 
 def _check_output(output: _Output) -> None:
@@ -152,9 +163,15 @@ def _check_output(output: _Output) -> None:
         raise InputError(f"--picture {output.path}: the name must end in {', '.join(PICTURE_SUFFIXES)}.")
     if output.option == "--report" and suffix != ".md":
         raise InputError(f"--report {output.path}: the name must end in .md.")
-    if output.path.is_dir():
+    try:
+        is_folder, has_folder = output.path.is_dir(), output.path.absolute().parent.is_dir()
+        output.path.exists()  # raises where the name is too long or the folder may not be entered
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{output.option} {output.path}: it cannot be written: {reason}.") from None
+    if is_folder:
         raise InputError(f"{output.option} {output.path}: this is a folder; a file is expected.")
-    if not output.path.absolute().parent.is_dir():
+    if not has_folder:
         raise InputError(f"{output.option} {output.path}: there is no folder {output.path.parent}.")
 
 

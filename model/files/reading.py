@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from model.errors import InputError
 
 LARGEST_FILE = 2**30
 _DEEPEST = 64
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _GZIP_MAGIC = b"\x1f\x8b"
 Value = TypeVar("Value")
 
@@ -71,9 +73,20 @@ def parse_json(data: bytes, path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is nested too deeply to be a file of this program.") from None
     except ValueError as error:
         raise InputError(f"{path} holds a number that cannot be used: {error}.") from None
+    if _SURROGATE.search(text) and _holds_half_character(value):
+        raise InputError(f"{path} holds half a character (\\ud800 to \\udfff on its own), which is no text.")
     if not isinstance(value, dict):
         raise InputError(f"{path} holds a JSON {_type_name(value)}; an object is expected.")
     return value
+
+
+def _holds_half_character(value: object) -> bool:
+    """Whether a text in it cannot be written again: JSON may spell surrogates that belong to no pair."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -67,15 +67,15 @@ def write_atomic(path: Path, text: str, *, backup: bool = False) -> None:
 
     With `backup` the version before stays beside it as `.bak`. Raises `InputError` when it cannot be written.
     """
-    data = text.encode("utf-8")
-    if path.suffix == ".gz":
-        data = gzip.compress(data, compresslevel=6, mtime=0)
     try:
+        data = text.encode("utf-8")
+        if path.suffix == ".gz":
+            data = gzip.compress(data, compresslevel=6, mtime=0)
         if path.exists() and not path.is_file():
             _write_through(path, data)
         else:
             _replace(path.resolve() if path.is_symlink() else path, data, backup)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links that go round
         reason = (getattr(error, "strerror", None) or str(error)).rstrip(".").lower()
         raise InputError(f"{path} cannot be written: {reason}.") from None
 

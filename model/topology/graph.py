@@ -419,7 +419,8 @@ class Topology:
         for link in parts.links:
             for end in (link.a, link.b):
                 if end not in new_devices and end not in self._devices.things:
-                    raise EditRefused(f'link "{link.id}" ends at "{end}", and there is no such device.')
+                    named = " ".join(end[:80].split())
+                    raise EditRefused(f'link "{link.id}" ends at "{named}", and there is no such device.')
 
     def _check_values(self, parts: Parts) -> None:
         """Fields in range, parents that exist, no container inside itself."""

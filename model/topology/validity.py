@@ -7,6 +7,7 @@ from model.topology.types import Container, ContainerKind, Device, DeviceKind, L
 
 _LARGEST = 2**53  # above it a JSON number no longer holds every integer
 _ID_LENGTH = 200
+_LEAST_SHARE = 1e-6  # what delivers less is down; seconds stay far from overflowing
 
 # Fields that are held as float, so that a whole number reads the same everywhere.
 FLOAT_FIELDS = frozenset(
@@ -24,7 +25,7 @@ FLOAT_FIELDS = frozenset(
 
 
 def _refuse(what: str, ident: object, why: str) -> None:
-    raise EditRefused(f'{what} "{str(ident)[:80]}": {why}.')
+    raise EditRefused(" ".join(f'{what} "{str(ident)[:80]}": {why}.'.split()))
 
 
 def check_id(what: str, ident: object) -> None:
@@ -38,19 +39,19 @@ def check_id(what: str, ident: object) -> None:
         _refuse(what, ident, f"an id must be at most {_ID_LENGTH} printable characters")
 
 
-def _number(what: str, ident: str, name: str, value: object, *, above: float, most: float = 1e30) -> None:
-    """`value` must be a finite number in (above, most]."""
+def _number(what: str, ident: str, name: str, value: object, *, least: float, most: float = 1e30) -> None:
+    """`value` must be a finite number in [least, most]."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         _refuse(what, ident, f"{name} must be a number, not {str(value)[:40]!r}")
-    elif not above < value <= most:
-        _refuse(what, ident, f"{name} must be above {above:g} and at most {most:g}, not {str(value)[:40]}")
+    elif not least <= value <= most:
+        _refuse(what, ident, f"{name} must be from {least:g} to {most:g}, not {str(value)[:40]}")
 
 
 def _not_negative(what: str, ident: str, name: str, value: object) -> None:
     """`value` must be a finite number of at least 0; None passes."""
     if value is None or (isinstance(value, int | float) and value == 0 and not isinstance(value, bool)):
         return
-    _number(what, ident, name, value, above=0.0)
+    _number(what, ident, name, value, least=0.0)
 
 
 def _integer(what: str, ident: str, name: str, value: object, *, least: int) -> None:
@@ -92,7 +93,7 @@ def check_device(device: Device) -> None:
     if device.rail is not None:
         _integer("device", device.id, "rail", device.rail, least=0)
     if type(device.speed) is not float or device.speed != 1.0:
-        _number("device", device.id, "speed", device.speed, above=0.0, most=1.0)
+        _number("device", device.id, "speed", device.speed, least=_LEAST_SHARE, most=1.0)
     _rack_fields("device", device)
 
 
@@ -107,13 +108,13 @@ def check_link(link: Link) -> None:
         _refuse("link", link.id, "its ends must be ids of devices")
     if link.a == link.b:
         _refuse("link", link.id, f"both ends are {link.a}; a link joins two devices")
-    _number("link", link.id, "the speed of a lane in bytes/s", link.lane_bytes_per_s, above=0.0, most=1e18)
+    _number("link", link.id, "the speed of a lane in bytes/s", link.lane_bytes_per_s, least=1.0, most=1e18)
     if type(link.count) is not int or link.count != 1:
         _integer("link", link.id, "count", link.count, least=1)
     if link.count > 1_000_000:
         _refuse("link", link.id, f"a bundle holds at most 1,000,000 cables, not {link.count:,}")
     if type(link.share) is not float or link.share != 1.0:
-        _number("link", link.id, "share", link.share, above=0.0, most=1.0)
+        _number("link", link.id, "share", link.share, least=_LEAST_SHARE, most=1.0)
     _not_negative("link", link.id, "latency_s", link.latency_s)
     _not_negative("link", link.id, "length_m", link.length_m)
 

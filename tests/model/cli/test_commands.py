@@ -259,3 +259,31 @@ def test_commands_do_not_load_qt_and_the_grammar_loads_nothing_heavy() -> None:
             check=True,
         )
         assert done.stderr.strip() == ""
+
+
+def test_two_outputs_in_one_file_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = tmp_path / "x.json"
+    (tmp_path / "y.json").symlink_to(both)
+    message = refused(capsys, *SMALL, "--project", both, "--topology", tmp_path / "y.json")
+    assert "--project and --topology both name" in message
+    assert not both.exists()
+
+
+def test_a_name_that_is_too_long_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a" * 300 + ".json"
+    assert f"--project {tmp_path / name}" in refused(capsys, *SMALL, "--project", tmp_path / name)
+    assert name in refused(capsys, "run", tmp_path / name)
+    assert name in refused(capsys, tmp_path / name)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_nowhere_to_write_not_even_the_reason_is_exit_2() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "main.py", "run", "missing.json"],
+            cwd=Path(program.__file__).parent,
+            stdout=full,
+            stderr=full,
+            check=False,
+        )
+    assert done.returncode == 2

@@ -171,7 +171,8 @@ BAD_BYTES = {
     "NaN": (WHOLE.replace(b"50000000000.0", b"NaN", 1), "NaN is no number"),
     "Infinity": (WHOLE.replace(b"50000000000.0", b"-Infinity", 1), "Infinity is no number"),
     "endless digits": (WHOLE.replace(b"50000000000.0", b"9" * 5000, 1), "a number that cannot be used"),
-    "too large a float": (WHOLE.replace(b"50000000000.0", b"1e999", 1), "must be above 0 and at most 1e.18"),
+    "half a character": (WHOLE.replace(b"node0.gpu0", b"node0.\\ud800", 1), "holds half a character"),
+    "too large a float": (WHOLE.replace(b"50000000000.0", b"1e999", 1), "must be from 1 to 1e.18"),
     "beyond 64 bits": (WHOLE.replace(b"50000000000.0", b"9" * 400, 1), "a number that is too large"),
 }
 
@@ -220,7 +221,10 @@ BAD_CONTENT: dict[str, tuple[dict[str, Any], str]] = {
     "empty id": (with_row("devices", 3, "id", ""), "an id must be a text that is not empty"),
     "link to nowhere": (with_row("links", 0, "b", "nobody"), 'ends at "nobody", and there is no such device'),
     "parent nowhere": (with_row("devices", 3, "parent", "attic"), "there is no such container"),
-    "negative capacity": (with_row("links", 0, "lane_bytes_per_s", -25e9), "must be above 0"),
+    "negative capacity": (with_row("links", 0, "lane_bytes_per_s", -25e9), "must be from 1 to"),
+    "capacity of next to nothing": (with_row("links", 0, "lane_bytes_per_s", 1e-320), "must be from 1 to"),
+    "link to nowhere in two lines": (with_row("links", 0, "b", "no\nbody"), 'ends at "no body"'),
+    "id in two lines": (with_row("devices", 3, "id", "leaf\n0"), '"leaf 0": an id must be at most'),
     "capacity as text": (with_row("links", 0, "lane_bytes_per_s", "fast"), "must be a number, not 'fast'"),
     "count of zero": (with_row("links", 0, "count", 0), "count must be a whole number from 1 on"),
     "count beyond 64 bits": (with_row("links", 0, "count", 2**70), "count must be a whole number"),

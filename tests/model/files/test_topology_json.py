@@ -120,7 +120,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "node is a text": (node_json() | {"nodes": ["gpu0"]}, 'entry 1 must be an object, not "gpu0"'),
     "unknown kind": (_node(kind="toaster"), 'kind of "node0.gpu0" is "toaster"'),
     "no id": (_node(id=None), "an id must be a text"),
-    "speed above one": (_node(speed=1.5), "speed must be above 0 and at most 1"),
+    "speed above one": (_node(speed=1.5), "speed must be from 1e-06 to 1"),
     "position as text": (_node(x="left"), "positions go up to"),
     "edge to nowhere": (_edge(target="nobody"), 'ends at "nobody", and there is no such device'),
     "edge to itself": (_edge(target="node0.gpu0"), "a link joins two devices"),
