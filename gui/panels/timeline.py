@@ -42,6 +42,7 @@ _WORDS = {
     Piece.OPTIMIZER: "Optimizer",
 }
 
+LEGEND_STRETCH = 1000  # beside the transport it takes all that is left
 _SHORT = {
     "Backward": "Backw.",
     "Weight grad.": "Weights",
@@ -179,7 +180,8 @@ class TimelinePanel(Panel):
             line.addWidget(widget)
         self.legend = TimelineLegend(self.context)
         self._head = line
-        line.addWidget(self.legend, 1)
+        line.addWidget(self.legend, LEGEND_STRETCH)
+        line.addStretch(1)
         tracks = QHBoxLayout()
         tracks.setSpacing(2)
         tracks.addWidget(self.lanes, 1)
@@ -223,7 +225,7 @@ class TimelinePanel(Panel):
             if below:
                 self._rows.insertWidget(1, self.legend)
             else:
-                self._head.addWidget(self.legend, 1)
+                self._head.insertWidget(self._head.count() - 1, self.legend, LEGEND_STRETCH)
 
     def _button(self, tip: str, icon: str) -> QToolButton:
         button = QToolButton()

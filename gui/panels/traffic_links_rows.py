@@ -231,6 +231,7 @@ def link_figures(report: StepReport, directed: int) -> dict[str, Figure]:
         "Mean utilisation": Figure(
             float(report.mean_utilisation[directed]), "", "bytes a step ÷ (usable rate × step time)",
             {**rates, **sent, "step_time_s": report.totals.time_s},
+            note="A mean hides bursts: what makes others wait is the peak, and how long it lasts.",
         ),
     }  # fmt: skip
     if over > 0:

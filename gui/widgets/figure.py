@@ -71,9 +71,10 @@ def derivation_html(title: str, figure: Figure) -> str:
         for name, value in (input_row(*item) for item in figure.inputs.items())
     )
     source = f"<div>{escape(figure.source)}</div>" if figure.source else ""
+    note = f"<div><i>{escape(figure.note)}</i></div>" if figure.note else ""
     return (
         f"<div><b>{escape(title)}</b> = {escape(value_text(figure))}</div>"
-        f"<div>{escape(figure.formula)}</div><table>{rows}</table>{source}"
+        f"<div>{escape(figure.formula)}</div><table>{rows}</table>{note}{source}"
     )
 
 
@@ -161,7 +162,9 @@ class FigureLabel(QLabel):
 
 
 class ExplainPopup(QFrame):
-    """How a figure was worked out: formula in words, inputs, source. Esc or a click elsewhere closes it."""
+    """How a figure was worked out: formula in words, inputs, what is often said wrongly of it, source. Esc or
+    a click elsewhere closes it.
+    """
 
     def __init__(self, title: str, figure: Figure, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
@@ -189,6 +192,10 @@ class ExplainPopup(QFrame):
                 grid.addWidget(label(name, 11, 400, "3"), row, 0)
                 grid.addWidget(label(value, 11, 600), row, 1, Qt.AlignmentFlag.AlignRight)
             column.addLayout(grid)
+        if figure.note:
+            note = label(figure.note, 11, 500, "warning", wrap=True)
+            set_style(note, soft="warning")
+            column.addWidget(note)
         if figure.source:
             column.addWidget(label(figure.source, 10, 400, "3", wrap=True))
         close = QPushButton("Close")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from gui.context import AppContext
 from gui.widgets.bar import Bar
@@ -261,3 +262,15 @@ def _alive(widget: QWidget) -> bool:
     from shiboken6 import isValid
 
     return bool(isValid(widget))
+
+
+def test_what_is_often_said_wrongly_stands_with_the_figure(context: AppContext, qtbot: Any) -> None:
+    figure = replace(MFU, note="Often said: 6 N a token. That is 2 N forward & 4 N backward.")
+    assert "2 N forward &amp; 4 N backward" in derivation_html("MFU", figure)
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    for shown, expected in ((figure, 1), (MFU, 0)):
+        popup = ExplainPopup("MFU", shown, owner)
+        notes = [one for one in popup.findChildren(QLabel) if one.text() == figure.note]
+        assert len(notes) == expected
+        popup.close()

@@ -85,8 +85,20 @@ def test_new_drawing_by_key_shows_everything(window: MainWindow, qtbot: Any) -> 
     assert workspace is not None
     assert window.stack.currentWidget() is workspace.canvas
     for dock in workspace.docks:
-        assert dock.isVisible(), dock.objectName()
+        assert dock.isVisible() == (dock is not workspace.outline_dock), dock.objectName()
     assert window.title_bar.state.text() == "nothing to save"
+
+
+def test_outline_by_key_comes_with_the_focus_and_goes(window: MainWindow, qtbot: Any) -> None:
+    activate(window, qtbot)
+    cluster(window)
+    workspace = window.workspace
+    assert workspace is not None
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window, Qt.Key.Key_O, both)
+    assert workspace.outline_dock.isVisible() and workspace.outline.tree.hasFocus()
+    QTest.keyClick(window, Qt.Key.Key_O, both)
+    assert not workspace.outline_dock.isVisible() and workspace.canvas.hasFocus()
 
 
 def test_actions_follow_the_state(window: MainWindow) -> None:
@@ -280,6 +292,24 @@ def test_figures_of_the_bar_open_their_explanation(window: MainWindow, qtbot: An
     QTest.keyClick(figure, Qt.Key.Key_F1)
     popups = [popup for popup in window.findChildren(ExplainPopup) if popup.isVisible()]
     assert len(popups) == 1 and "MFU" in popups[0].accessibleName()
+    popups[0].close()
+
+
+def test_f1_explains_the_row_with_the_focus(window: MainWindow, qtbot: Any) -> None:
+    cluster(window)
+    activate(window, qtbot)
+    assert window.workspace is not None
+    links = window.workspace.traffic.links
+    links.setFocus()
+    QTest.keyClick(links, Qt.Key.Key_Down)
+    table = links.links.table
+    assert table is not None and links.currentIndex().isValid()
+    QTest.keyClick(links, Qt.Key.Key_F1)
+    popups = [popup for popup in window.findChildren(ExplainPopup) if popup.isVisible()]
+    assert len(popups) == 1
+    assert (
+        popups[0].accessibleName() == f"How Cost of {table.title(links.currentIndex().row())} was worked out"
+    )
     popups[0].close()
 
 
