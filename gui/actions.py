@@ -94,6 +94,7 @@ ACTIONS: Mapping[str, ActionSpec] = {
         _spec("view.zoom_in", "Zoom &in", "Ctrl++|Ctrl+=", "plus"),
         _spec("view.zoom_out", "Zoom &out", "Ctrl+-", "minus"),
         _spec("view.tidy", "&Tidy up", "Ctrl+L", "layout", When.NOT_EMPTY, "Arrange the devices by role"),
+        _spec("view.outline", "&Outline", "Ctrl+Shift+O", "", When.OPEN, "Go to the outline, or close it"),
         _spec("theme.system", "As the &system", "", "", When.ALWAYS, group="theme"),
         _spec("theme.light", "&Light", "", "", When.ALWAYS, group="theme"),
         _spec("theme.dark", "&Dark", "", "", When.ALWAYS, group="theme"),
@@ -130,7 +131,7 @@ MENUS: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
     )),
     ("&View", (
         "view.fit", "view.fit_selection", "view.actual", "view.zoom_in", "view.zoom_out", SEPARATOR,
-        "view.tidy", SEPARATOR, ("&Theme", ("theme.system", "theme.light", "theme.dark")),
+        "view.tidy", SEPARATOR, "view.outline", ("&Theme", ("theme.system", "theme.light", "theme.dark")),
     )),
     ("&Insert", ("insert.template", SEPARATOR, "tool.place", "tool.connect")),
     ("&Job", ("tool.paint", "job.clear", SEPARATOR, "insert.partners")),

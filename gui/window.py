@@ -222,6 +222,7 @@ class MainWindow(QMainWindow):
             "finding.next": lambda: self._go_to_finding(1),
             "finding.previous": lambda: self._go_to_finding(-1),
             "insert.partners": self._show_partners,
+            "view.outline": self._show_outline,
             "help.keys": self._help,
             "help.about": self._about,
         }
@@ -366,6 +367,10 @@ class MainWindow(QMainWindow):
     def _go_to_finding(self, step: int) -> None:
         if self.workspace is not None:
             self.workspace.findings.next_finding(step)
+
+    def _show_outline(self) -> None:
+        if self.workspace is not None:
+            self.workspace.show_outline()
 
     def _show_partners(self) -> None:
         gpu = self._selected_gpu()

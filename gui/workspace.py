@@ -22,6 +22,8 @@ from gui.panels.findings import FindingsPanel
 from gui.panels.inspector import InspectorPanel
 from gui.panels.job import JobPanel
 from gui.panels.memory import MemoryPanel
+from gui.panels.outline import WIDTH as OUTLINE_WIDTH
+from gui.panels.outline import OutlinePanel
 from gui.panels.palette import PalettePanel
 from gui.panels.placement import PlacementPanel
 from gui.panels.status import StatusPanel
@@ -38,7 +40,8 @@ LEFT_WIDTH = 226
 RIGHT_WIDTH = 348
 BOTTOM_HEIGHT = 214
 FINDINGS_WIDTH = 380
-STATE_VERSION = 1
+STATE_VERSION = 2
+CLOSED_AT_FIRST = ("outline",)
 
 
 class _Column(QScrollArea):
@@ -98,13 +101,16 @@ class Workspace:
         self.bottom = self._dock("step", "Step", bottom, self.timeline)
         self.findings_dock = self._dock("findings", "Findings", bottom, self.findings)
         window.splitDockWidget(self.bottom, self.findings_dock, Qt.Orientation.Horizontal)
-        self.docks = (self.left, self.right, self.bottom, self.findings_dock)
+        self.outline = OutlinePanel(context)
+        self.outline_dock = self._dock("outline", "Outline", left, self.outline)
+        window.splitDockWidget(self.left, self.outline_dock, Qt.Orientation.Horizontal)
+        self.docks = (self.left, self.right, self.bottom, self.findings_dock, self.outline_dock)
         bar = window.statusBar()
         bar.setSizeGripEnabled(False)
         bar.addWidget(self.status, 1)
         bar.setContentsMargins(0, 0, 0, 0)
         self._size_docks()
-        self._closed: set[str] = set()
+        self._closed = set(CLOSED_AT_FIRST)
         self._state: QByteArray | None = None
         self._shown = False
         for dock in self.docks:
@@ -162,7 +168,8 @@ class Workspace:
 
     def _show_docks(self) -> None:
         for dock in self.docks:
-            dock.show()
+            if dock.objectName() not in self._closed:
+                dock.show()
         if self._state is None or not self._window.restoreState(self._state, STATE_VERSION):
             self._size_docks()
         for dock in self.docks:
@@ -170,6 +177,19 @@ class Workspace:
 
     def _dock_toggled(self, _open: bool) -> None:
         self._closed = {dock.objectName() for dock in self.docks if not dock.toggleViewAction().isChecked()}
+
+    def show_outline(self) -> None:
+        """Show the outline and go to it; when it has the focus, hide it."""
+        if self.outline_dock.isVisible() and self.outline.tree.hasFocus():
+            self.outline_dock.hide()
+            self.canvas.setFocus()
+        else:
+            self.outline_dock.show()
+            self._window.resizeDocks(
+                [self.left, self.outline_dock], [LEFT_WIDTH, OUTLINE_WIDTH], Qt.Orientation.Horizontal
+            )
+            self.outline.tree.setFocus()
+        self._dock_toggled(True)
 
     def insert(self, kind: str, model: str, count: int) -> None:
         """Add devices in the middle of the view."""
@@ -198,5 +218,5 @@ class Workspace:
         """Take the docks of an earlier run, once they are shown."""
         state = stored.value("window/docks")
         self._state = state if isinstance(state, QByteArray) else None
-        closed = stored.value("window/closed", [])
+        closed = stored.value("window/closed", list(CLOSED_AT_FIRST))
         self._closed = {closed} if isinstance(closed, str) else set(cast(list[str], closed or []))
