@@ -15,7 +15,7 @@ from model.cli.report import report_markdown
 from model.cli.summary import exit_code, summary, summary_text
 from model.cli.tools import Outcome, Tools
 from model.document.document import Document
-from model.document.start import document_from, job_for
+from model.document.start import document_from, has_default_job
 from model.errors import InputError
 from model.files.opening import open_any
 from model.files.project import save_project
@@ -113,7 +113,7 @@ def _base_job(document: Document, assignments: Sequence[str]) -> JobSpec:
     """
     job = document.job
     names = {assignment.partition("=")[0].strip() for assignment in assignments}
-    if "model" in names and job == job_for(document.topology):
+    if "model" in names and has_default_job(document):
         return job.model_copy(update={"sequence_length": JobSpec.model_fields["sequence_length"].default})
     return job
 
