@@ -6,7 +6,7 @@ import itertools
 from functools import lru_cache
 
 from benchmarks.measure import Case
-from model.analysis import AnalysisCache, analyse
+from model.analysis import AnalysisCache, analyse, estimate
 from model.document.document import Document
 from model.document.edits import SetFields, SetJob
 from model.document.start import document_from
@@ -118,6 +118,20 @@ def edit_job_large(_: None) -> int:
     return _gpus(made, cache)
 
 
+def search_job() -> Document:
+    """1,024 GPUs with the longest pipeline that a search looks at: PP 16, 256 microbatches."""
+    made, _ = analysed()
+    SetJob(job_with(made.job, {**JOB, "parallel.pp": "16", "global_batch": "2048"})).apply(made)
+    return made
+
+
+def evaluate(made: Document) -> int:
+    """One candidate of a search, its fabric compiled."""
+    if estimate(made, analysed()[1]) <= 0:
+        raise RuntimeError("a step takes no time")
+    return int(made.job.global_batch)
+
+
 def edit_topology(_: None) -> int:
     """A leaf's uplink goes down or comes up again, to the report."""
     return _toggle_uplink(*analysed())
@@ -193,6 +207,7 @@ def cases() -> list[Case]:
         Case("job edit to report, 1,024 GPUs", nothing, edit_job, "GPUs", 0.1),
         Case("topology edit to report, 1,024 GPUs", nothing, edit_topology, "GPUs", 0.15),
         Case("slow GPU to report, 1,024 GPUs", nothing, straggle, "GPUs", 0.15),
+        Case("evaluation for a search, 1,024 GPUs, m·p·v 4,096", search_job, evaluate, "sequences", 0.03),
         Case("fetch of a report, 1,024 GPUs", fetched, fetch, "GPUs", 0.016),
         Case("analysis from nothing, 16,384 GPUs", large_document, analyse_from_nothing, "GPUs", 2.5),
         Case("job edit to report, 16,384 GPUs", nothing, edit_job_large, "GPUs", 1.5),

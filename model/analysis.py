@@ -6,26 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.checks import Situation, findings
 from model.document.document import Document
 from model.errors import RailsketchError
 from model.job.chunks import chunks_per_rank, microbatch_group, running_schedule
 from model.job.flops import hardware_flops, model_flops
-from model.job.legality import violations
+from model.job.legality import refuse_illegal, violations
 from model.job.memory import stage_memory
 from model.job.not_built import not_built
-from model.job.plan import plan
-from model.job.shape import model_shape
+from model.job.plan import Plan, plan
+from model.job.shape import ModelShape, model_shape
 from model.job.sizes import grid_of
 from model.placement.resolve import resolve, world_of
 from model.placement.types import Placement
 from model.step.account import Arithmetic, Inputs, run_step
 from model.step.classes import Surroundings, replica_tracks, surroundings
+from model.step.estimate import estimate_time
 from model.step.figures import figures_of
 from model.step.report import Analysis, StepReport
 from model.step.schedule import pipeline_schedule
-from model.step.stage_devices import gpu_kinds, stage_devices
+from model.step.stage_devices import GpuKinds, StageDevices, gpu_kinds, stage_devices
 from model.step.what_if import Simulated
 from model.step.work import Choices
 from model.text import plural
@@ -135,12 +137,33 @@ def analyse(
     )
 
 
-def _report(
-    document: Document, compiled: Compiled, placement: Placement, say: Progress
-) -> tuple[StepReport, Simulated]:
-    """Plan, route and run one step of a legal job. Raises RailsketchError where the drawing does not allow
-    it.
+def estimate(document: Document, cache: AnalysisCache) -> float:
+    """Seconds of a step of a legal job, in milliseconds of work: what a search asks of every candidate.
+
+    Every exchange is as fast as alone on its links (`model.step.estimate`); the compiled fabric comes from
+    the cache. Raises RailsketchError where the job is illegal or the drawing does not allow it.
     """
+    compiled = cache.compiled_of(document.topology, _say_nothing)
+    world = world_of(document.job.world, compiled.working_gpus)
+    refuse_illegal(document.job, len(world))
+    placement = resolve(world, grid_of(document.job, len(world)), document.paint)
+    return estimate_time(_prepared(document, compiled, placement, _say_nothing).inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A job on a drawing, routed, before its step is simulated."""
+
+    planned: Plan
+    shape: ModelShape
+    kinds: GpuKinds
+    devices: StageDevices
+    inputs: Inputs
+    stage_of_label: NDArray[np.int32]
+
+
+def _prepared(document: Document, compiled: Compiled, placement: Placement, say: Progress) -> _Prepared:
+    """Plan and route one step of a legal job. Raises RailsketchError where the drawing does not allow it."""
     job, fabric = document.job, compiled.fabric
     shape = model_shape(job)
     planned = plan(job, placement, shape, _working(document.topology, DeviceKind.STORAGE))
@@ -165,7 +188,6 @@ def _report(
     )
     exchanges, stage_of_label = tracks.split(planned.exchanges, placement)
     traffic = load(fabric, placement, exchanges, job.routing)
-    say(f"simulating {plural(planned.microbatches, 'microbatch', 'microbatches')}")
     devices = stage_devices(kinds, placement, tracks, job)
     arithmetic = Arithmetic(
         model_flops=model_flops(job, shape),
@@ -186,15 +208,29 @@ def _report(
         choices=Choices(job.overlap.pipeline, job.overlap.experts, job.overlap.sm_share),
         arithmetic=arithmetic,
     )
+    return _Prepared(planned, shape, kinds, devices, inputs, stage_of_label)
+
+
+def _report(
+    document: Document, compiled: Compiled, placement: Placement, say: Progress
+) -> tuple[StepReport, Simulated]:
+    """Plan, route and run one step of a legal job. Raises RailsketchError where the drawing does not allow
+    it.
+    """
+    job, fabric = document.job, compiled.fabric
+    prepared = _prepared(document, compiled, placement, say)
+    planned, devices, inputs = prepared.planned, prepared.devices, prepared.inputs
+    traffic, arithmetic = inputs.traffic, inputs.arithmetic
+    say(f"simulating {plural(planned.microbatches, 'microbatch', 'microbatches')}")
     step = run_step(inputs)
-    memory = stage_memory(job, shape, planned.grid, devices.hbm_bytes)
+    memory = stage_memory(job, prepared.shape, planned.grid, devices.hbm_bytes)
     report = StepReport(
         job=job.to_json(),
         fabric=fabric,
         placement=placement,
         exchanges=planned.exchanges,
         exchange_times=step.exchange_times,
-        traffic=replace(traffic, instance_stage=stage_of_label[traffic.instance_stage]),
+        traffic=replace(traffic, instance_stage=prepared.stage_of_label[traffic.instance_stage]),
         bytes_by_dimension=step.bytes_by_dimension,
         peak_utilisation=step.peak_utilisation,
         mean_utilisation=step.mean_utilisation,
@@ -207,7 +243,7 @@ def _report(
         stage_of_gpu=placement.coordinates["pp"],
         figures=figures_of(step, arithmetic, memory, planned.exchanges, traffic),
     )
-    return report, Simulated(fabric, job, kinds, inputs, step.totals.time_s)
+    return report, Simulated(fabric, job, prepared.kinds, inputs, step.totals.time_s)
 
 
 def _working(topology: Topology, kind: DeviceKind) -> tuple[str, ...]:

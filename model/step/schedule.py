@@ -20,12 +20,15 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What every rank does in which order.
+    """What every rank does in which order, under the schedule `name`; `group` as in `Pipeline`.
 
     `orders` has one entry per rank. A forward at a place follows that at `before[place]`, a backward that at
     `after[place]`; ends of the model are in neither. Both may be on the same rank, then nothing is sent.
     """
 
+    name: str
+    microbatches: int
+    group: int
     orders: tuple[tuple[Operation, ...], ...]
     chunks: int
     before: Mapping[Place, Place]
@@ -69,7 +72,8 @@ def pipeline_schedule(
     ways = _ways(name if stages > 1 else "1f1b", stages, chunks)
     after = {here: there for way in ways for here, there in pairwise(way)}
     before = {there: here for here, there in after.items()}
-    return Schedule(orders, len({place[1] for way in ways for place in way}), before, after)
+    held = len({place[1] for way in ways for place in way})
+    return Schedule(name, microbatches, pipeline.group, orders, held, before, after)
 
 
 def _ways(name: str, stages: int, chunks: int) -> list[list[Place]]:
