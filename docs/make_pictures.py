@@ -87,6 +87,7 @@ def main() -> int:
         window.resize(1600, 1000)
         window.show()
         finish_start(window, None)
+        wait(lambda: window.workspace is not None)
         pod = cluster(
             *("hgx-h100", {"nodes": 4}, "model=mixtral-8x7b", "parallel.pp=4", "parallel.ep=8"),
             *("sequence_length=4096", "global_batch=128"),
@@ -102,7 +103,7 @@ def main() -> int:
         for theme in ("light", "dark"):
             context.theme.set_choice(theme)
             context.theme.apply()
-            rest(0.5)
+            rest(1.0)
             shoot(window, f"start-{theme}")
             for name, document, colour, at in (
                 ("window", pod, "pp", 0.53),
