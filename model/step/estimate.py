@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from model.step.account import Inputs
-from model.step.orders import Direction, Operation
+from model.step.orders import Direction, Operation, runs
 from model.step.schedule import Schedule, pipeline_schedule
 from model.step.tracks import PER_MICROBATCH
 from model.step.work import Chunk, Run, Work, step_work
@@ -34,39 +34,43 @@ def estimate_time(inputs: Inputs) -> float:
     few = microbatches - (microbatches - 2 * rounds * period) // period * period
     more = few + max(rounds // 2, 1) * period
     if more >= microbatches:
-        return _Walk(inputs, schedule).time_s()
-    shorter, longer = (
-        _Walk(
-            inputs, pipeline_schedule(schedule.name, stages, count, schedule.chunks, schedule.group)
-        ).time_s()
-        for count in (few, more)
+        few = more = microbatches
+    longer = pipeline_schedule(schedule.name, stages, more, schedule.chunks, schedule.group)
+    work = step_work(
+        inputs.exchanges,
+        inputs.traffic,
+        inputs.placement,
+        inputs.tracks,
+        inputs.seconds,
+        longer,
+        inputs.choices,
     )
-    return shorter + (longer - shorter) * (microbatches - few) / (more - few)
+    alone = _alone(inputs, work, more / microbatches)
+    most = _Walk(work, longer, alone).time_s()
+    if few == more:
+        return most
+    shorter = pipeline_schedule(schedule.name, stages, few, schedule.chunks, schedule.group)
+    # An operation takes as long however many there are, so the shares of the longer one hold.
+    least = _Walk(work, shorter, alone).time_s()
+    return least + (most - least) * (microbatches - few) / (more - few)
 
 
 class _Walk:
     """One walk through the operations of all tracks, in an order in which their inputs are there."""
 
-    def __init__(self, inputs: Inputs, schedule: Schedule) -> None:
-        self._work: Work = step_work(
-            inputs.exchanges,
-            inputs.traffic,
-            inputs.placement,
-            inputs.tracks,
-            inputs.seconds,
-            schedule,
-            inputs.choices,
-        )
+    def __init__(self, work: Work, schedule: Schedule, alone: Alone) -> None:
+        each = [tuple(runs(order)) for order in schedule.orders]
+        self._work, self._alone = work, alone
+        self._runs = each * (len(work.tracks) // len(each))
         self._schedule = schedule
         self._ranks = len(schedule.orders)
-        self._alone = _alone(inputs, self._work, schedule.microbatches / inputs.schedule.microbatches)
         self._known: dict[tuple[int, Direction, int, bool, int], float] = {}
         self._ended: dict[tuple[int, int, bool, int], float] = {}
         self._sources: dict[tuple[int, int, Direction], tuple[int, int]] = {}
         self._send_s: dict[tuple[int, Direction, int], float] = {}
         self._gathers: dict[tuple[int, int], tuple[Run, ...]] = {}
         self._last: list[dict[int, Operation]] = []
-        for track, (own, runs) in enumerate(zip(self._work.tracks, self._work.runs, strict=True)):
+        for track, (own, order) in enumerate(zip(work.tracks, self._runs, strict=True)):
             rank = track % self._ranks
             for direction, chunk in own.chunks:
                 source = schedule.source((rank, chunk), direction)
@@ -74,7 +78,7 @@ class _Walk:
                     self._sources[track, chunk, direction] = (track - rank + source[0], source[1])
                 self._send_s[track, direction, chunk] = self._sum(own.sends.get((direction, chunk), ()))
             self._gathers.update({(track, chunk): wanted for chunk, wanted in enumerate(own.gathers)})
-            self._last.append({one.chunk: one for together in runs for one in together})
+            self._last.append({one.chunk: one for together in order for one in together})
 
     def time_s(self) -> float:
         """Of all of it."""
@@ -111,11 +115,11 @@ class _Walk:
         return at
 
     def _ready(self, track: int, place: list[int]) -> bool:
-        return self._inputs_at(track, self._work.runs[track][place[track]]) is not None
+        return self._inputs_at(track, self._runs[track][place[track]]) is not None
 
     def _advance(self, track: int, now: list[float], place: list[int], synced: list[float]) -> bool:
         """Run a track as far as its inputs reach; gives whether it is through."""
-        work, operations, last = self._work.tracks[track], self._work.runs[track], self._last[track]
+        work, operations, last = self._work.tracks[track], self._runs[track], self._last[track]
         while place[track] < len(operations):
             together = operations[place[track]]
             arrived = self._inputs_at(track, together)
