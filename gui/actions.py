@@ -83,6 +83,8 @@ ACTIONS: Mapping[str, ActionSpec] = {
         _spec("edit.select_all", "Select &all", "Ctrl+A", "", When.NOT_EMPTY),
         _spec("edit.deselect", "D&eselect", "Ctrl+Shift+A", "", When.SELECTION),
         _spec("edit.find", "&Find…", "Ctrl+F", "search", When.NOT_EMPTY, "Find a name, kind or finding"),
+        _spec("edit.select_by", "Select &by…", "Ctrl+Shift+F", "", When.NOT_EMPTY,
+              "Select by kind, model, rail, group, rack, state or finding"),
         _spec("tool.select", "&Select", "V", "select", tip="Select and move", group="tool"),
         _spec("tool.pan", "&Pan", "H", "pan", tip="Move the view", group="tool"),
         _spec("tool.connect", "&Connect", "C", "connect", tip="Connect two devices", group="tool"),
@@ -127,7 +129,8 @@ MENUS: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
     )),
     ("&Edit", (
         "edit.undo", "edit.redo", SEPARATOR, "edit.cut", "edit.copy", "edit.paste", "edit.duplicate",
-        "edit.delete", SEPARATOR, "edit.select_all", "edit.deselect", SEPARATOR, "edit.find",
+        "edit.delete", SEPARATOR, "edit.select_all", "edit.deselect", "edit.select_by", SEPARATOR,
+        "edit.find",
     )),
     ("&View", (
         "view.fit", "view.fit_selection", "view.actual", "view.zoom_in", "view.zoom_out", SEPARATOR,

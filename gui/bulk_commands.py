@@ -24,6 +24,7 @@ class BulkCommands(QObject):
         """The slots by action id."""
         return {
             "edit.find": self.find,
+            "edit.select_by": self.select_by,
         }
 
     def find(self) -> None:
@@ -31,5 +32,13 @@ class BulkCommands(QObject):
         from gui.dialogs.search import SearchDialog, search_index
 
         dialog = SearchDialog(self._context, search_index(self._context), self._window)
+        dialog.exec()
+        dialog.deleteLater()
+
+    def select_by(self) -> None:
+        """Select by what things have in common."""
+        from gui.dialogs.search_select import SelectDialog
+
+        dialog = SelectDialog(self._context, self._window)
         dialog.exec()
         dialog.deleteLater()

@@ -42,16 +42,17 @@ _WORDS = {
 }
 
 
+def known_findings(context: AppContext) -> tuple[FoundFinding, ...]:
+    """The findings of the last analysis that name something."""
+    findings = () if context.analysis is None else context.analysis.findings
+    return tuple(FoundFinding(each.title, each.detail, (*each.devices, *each.links)) for each in findings)
+
+
 def search_index(context: AppContext) -> SearchIndex:
     """An index of the open drawing with the groups and findings of its last analysis."""
-    analysis = context.analysis
-    findings = () if analysis is None else analysis.findings
-    report = analysis.report if analysis is not None else None
-    return SearchIndex(
-        context.document.document,
-        report.placement if report is not None else None,
-        tuple(FoundFinding(each.title, each.detail, (*each.devices, *each.links)) for each in findings),
-    )
+    report = context.analysis.report if context.analysis is not None else None
+    placement = report.placement if report is not None else None
+    return SearchIndex(context.document.document, placement, known_findings(context))
 
 
 class HitModel(QAbstractListModel):
