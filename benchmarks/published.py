@@ -52,11 +52,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def fitted_text(fitted: Fitted) -> str:
     """The constants of a pair in one line."""
-    unit = " µs" if fitted.second_name == "issue" else ""
     like = f", efficiency of {' '.join(fitted.taken_from)}" if fitted.taken_from else ""
     return (
-        f"{' '.join(fitted.pair):<12} efficiency {fitted.efficiency:.2f}, {fitted.second_name} "
-        f"{fitted.second:g}{unit}, on {fitted.rows} rows ({fitted.dense_rows} dense{like}): "
+        f"{' '.join(fitted.pair):<12} efficiency {fitted.efficiency:.2f}, issue {fitted.issue_us:g} µs, on "
+        f"{fitted.rows} rows ({fitted.dense_rows} dense{like}): "
         f"median |error| {100 * fitted.residual:.1f} %, bias {100 * fitted.bias:+.1f} %"
     )
 

@@ -1,25 +1,23 @@
 """Fits the constants of a GPU type and a precision on the rows that may be used for it.
 
-Two for each pair (`CONSTANTS`): the efficiency of large matrix multiplications, and the time in which the
-host issues a kernel or the efficiency of attention. Each makes the sum of |ln(ours ÷ measured)| least, on a
-grid between what the step gives at a few values. The efficiency is fitted on dense models alone, because the
-time of expert models says little of it; a pair that has none takes that of the nearest GPU type.
-Deterministic.
+Two for each pair: the efficiency of large matrix multiplications, and the time in which the host issues a
+kernel. Each makes the sum of |ours ÷ measured − 1| least, between what the step gives at a few values. The
+efficiency is fitted on dense models alone, because the time of expert models says little of it; a pair that
+has none takes that of the nearest GPU type. Deterministic, and blind to what the catalogue has now.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import RegularGridInterpolator
 
 from benchmarks.published_fabrics import cluster
 from benchmarks.published_rows import Row
+from benchmarks.published_run import extended, step_lengths
 from model.analysis import analyse
 from model.catalog import GpuSpec, catalog
 from model.catalog.specs import Precision
@@ -29,18 +27,19 @@ from model.job.not_built import not_built
 from model.job.shape import model_shape
 from model.job.sizes import grid_of
 from model.job.spec import parse_job
-from model.step.account import step_time
+from model.step.account import Inputs, step_time
 from model.step.seconds import TrackSeconds
 from model.step.stage_devices import stage_seconds
 
-FloatArray = NDArray[np.float64]
 Pair = tuple[str, str]
 
-EFFICIENCY = (0.35, 0.5, 0.65, 0.8)
-SECOND = {"issue": (2.0, 10.0, 20.0, 30.0, 40.0, 55.0), "attention": (0.25, 0.35, 0.45, 0.55, 0.7)}
-FINE_STEPS = {"efficiency": 0.01, "issue": 1.0, "attention": 0.01}
-CONSTANTS: dict[Pair, str] = {("H100", "bf16"): "attention"}
-OTHERWISE = "issue"
+EFFICIENCY = (0.3, 0.9)
+TRIED_EFFICIENCIES = (0.4, 0.7)  # between and around them the time is taken as a + b ÷ efficiency
+EFFICIENCY_STEP = 0.01
+TRIED_ISSUE_US = (2.0, 15.0, 30.0, 60.0)
+ISSUE_STEP_US = 1.0
+FIRST_ISSUE_US = 20.0
+TURNS = 2
 NEAREST = {
     "H100": ("H800", "B200", "GB200"),
     "H800": ("H100", "B200", "GB200"),
@@ -49,7 +48,6 @@ NEAREST = {
     "B300": ("GB300", "B200", "GB200"),
     "GB300": ("B300", "GB200", "B200"),
 }
-MOST_TURNS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +58,7 @@ class Fitted:
     rows: int
     dense_rows: int
     efficiency: float
-    second_name: str
-    second: float
+    issue_us: float
     residual: float
     bias: float
     taken_from: Pair | None
@@ -89,97 +86,95 @@ def nearest(pair: Pair, fitted: Mapping[Pair, Fitted]) -> Fitted | None:
 
 
 def fit(pair: Pair, rows: Sequence[Row], like: Fitted | None = None) -> Fitted:
-    """The constants of one pair: by turns the efficiency on dense rows and the other constant on all.
+    """The constants of one pair, by turns.
 
-    Without dense rows the efficiency is that of `like`.
+    The efficiency is fitted on dense rows (without any it is that of `like`, or the catalogue's), the issue
+    time on expert rows, or on dense ones where there are none.
     """
-    name = CONSTANTS.get(pair, OTHERWISE)
     ordered = sorted(rows, key=lambda one: (one.gpu, one.gpus, one.ident))
-    efficiency, second = _fine(EFFICIENCY, FINE_STEPS["efficiency"]), _fine(SECOND[name], FINE_STEPS[name])
-    points = np.stack(np.meshgrid(np.log(efficiency), second, indexing="ij"), axis=-1)
-    axes = (np.log(EFFICIENCY), np.asarray(SECOND[name]))
-    errors = np.stack([RegularGridInterpolator(axes, _table(row, name))(points) for row in ordered])
-    dense = np.array([not row.moe for row in ordered])
-    at_second = int(np.argmin(np.abs(second - _present(rows[0], name))))
-    at_efficiency = int(np.argmin(np.abs(efficiency - (like.efficiency if like else 0.0))))
-    for _ in range(MOST_TURNS):
-        before = (at_efficiency, at_second)
-        if dense.any():
-            at_efficiency = int(np.argmin(np.abs(errors[dense, :, at_second]).sum(axis=0)))
-        at_second = int(np.argmin(np.abs(errors[:, at_efficiency, :]).sum(axis=0)))
-        if before == (at_efficiency, at_second):
-            break
-    at = np.expm1(errors[:, at_efficiency, at_second])
+    prepared = [_Prepared(row) for row in ordered]
+    dense = [one for one in prepared if not one.row.moe]
+    routed = [one for one in prepared if one.row.moe] or dense
+    spec = catalog().gpus[rows[0].gpu]
+    efficiency = like.efficiency if like else spec.gemm_efficiency[prepared[0].precision]
+    issue_us = FIRST_ISSUE_US
+    for _ in range(TURNS):
+        if dense:
+            efficiency = _best_efficiency(dense, issue_us)
+        issue_us = _best_issue(routed, efficiency)
+    errors = np.array([one.ratio(efficiency, issue_us) for one in prepared]) - 1.0
     return Fitted(
         pair=pair,
         rows=len(rows),
-        dense_rows=int(dense.sum()),
-        efficiency=float(efficiency[at_efficiency]),
-        second_name=name,
-        second=float(second[at_second]),
-        residual=float(np.median(np.abs(at))),
-        bias=float(at.mean()),
+        dense_rows=len(dense),
+        efficiency=efficiency,
+        issue_us=issue_us,
+        residual=float(np.median(np.abs(errors))),
+        bias=float(errors.mean()),
         taken_from=like.pair if like else None,
     )
 
 
-def _fine(coarse: Sequence[float], step: float) -> FloatArray:
-    count = round((coarse[-1] - coarse[0]) / step)
-    return np.round(coarse[0] + step * np.arange(count + 1), 6)
+def _best_efficiency(rows: Sequence[_Prepared], issue_us: float) -> float:
+    """The efficiency with the least Σ |error|."""
+    fine = _between(EFFICIENCY[0], EFFICIENCY[-1], EFFICIENCY_STEP)
+    low, high = TRIED_EFFICIENCIES
+    total = np.zeros(len(fine))
+    for one in rows:
+        slow, fast = one.ratio(low, issue_us), one.ratio(high, issue_us)
+        total += np.abs(fast + (slow - fast) / (1 / low - 1 / high) * (1 / fine - 1 / high) - 1.0)
+    return float(fine[int(np.argmin(total))])
 
 
-def _present(row: Row, name: str) -> float:
-    """The constant that the catalogue has now."""
-    spec = catalog().gpus[row.gpu]
-    if name == "attention":
-        return spec.attention_efficiency
-    return dict(spec.kernel_issue_us)[_precision(row)]
+def _best_issue(rows: Sequence[_Prepared], efficiency: float) -> float:
+    """The issue time with the least Σ |error|, between those that are tried."""
+    fine = _between(TRIED_ISSUE_US[0], TRIED_ISSUE_US[-1], ISSUE_STEP_US)
+    total = np.zeros(len(fine))
+    for one in rows:
+        tried = [one.ratio(efficiency, value) for value in TRIED_ISSUE_US]
+        total += np.abs(np.interp(fine, TRIED_ISSUE_US, tried) - 1.0)
+    return float(fine[int(np.argmin(total))])
 
 
-def _precision(row: Row) -> Precision:
-    return parse_job(row.job).precision
-
-
-def _table(row: Row, name: str) -> FloatArray:
-    """ln(ours ÷ measured) at every coarse efficiency and second constant."""
-    prepared = _Prepared(row)
-    measured = row.measured_s or 1.0
-    return np.array(
-        [
-            [math.log(prepared.time_s(_changed(row, eta, name, value)) / measured) for value in SECOND[name]]
-            for eta in EFFICIENCY
-        ]
-    )
-
-
-def _changed(row: Row, efficiency: float, name: str, value: float) -> GpuSpec:
-    spec, own = catalog().gpus[row.gpu], _precision(row)
-    update: dict[str, object] = {"gemm_efficiency": {**spec.gemm_efficiency, own: efficiency}}
-    if name == "attention":
-        update["attention_efficiency"] = value
-    else:
-        update["kernel_issue_us"] = {**spec.kernel_issue_us, own: value}
-    return spec.model_copy(update=update)
+def _between(low: float, high: float, step: float) -> NDArray[np.float64]:
+    return np.round(low + step * np.arange(round((high - low) / step) + 1), 6)
 
 
 class _Prepared:
     """A row with everything but compute done."""
 
     def __init__(self, row: Row) -> None:
+        self.row = row
         drawn = cluster(row.gpu, row.gpus, row.node_gbit_per_s)
-        self._job = parse_job({**row.job, "world": list(drawn.world)})
-        self._shape = model_shape(self._job)
-        self._grid = grid_of(self._job, len(drawn.world))
-        analyse(Document(drawn.topology, self._job), drawn.cache)
-        if drawn.cache.last is None:
-            raise JobError(f"{row.ident} gives no report")
-        self._inputs = drawn.cache.last.inputs
+        job = parse_job({**row.job, "world": list(drawn.world)})
+        self.precision: Precision = job.precision
+        self._job, self._shape, self._grid = job, model_shape(job), grid_of(job, row.gpus)
+        self._lengths = step_lengths(job, row.gpus)
+        self._inputs: list[Inputs] = []
+        for length in self._lengths:
+            analyse(Document(drawn.topology, length.job), drawn.cache)
+            if drawn.cache.last is None:
+                raise JobError(f"{row.ident} gives no report")
+            self._inputs.append(drawn.cache.last.inputs)
         self._known: dict[tuple[TrackSeconds, ...], float] = {}
 
-    def time_s(self, gpu: GpuSpec) -> float:
-        """Its step on another GPU; all of them are equal, and so are their replicas."""
+    def ratio(self, efficiency: float, issue_us: float) -> float:
+        """ours ÷ measured with other constants; all GPUs are equal, and so are their replicas."""
+        spec = catalog().gpus[self.row.gpu]
+        changed = spec.model_copy(
+            update={
+                "gemm_efficiency": {**spec.gemm_efficiency, self.precision: efficiency},
+                "kernel_issue_us": {**spec.kernel_issue_us, self.precision: issue_us},
+            }
+        )
+        return self._time_s(changed) / (self.row.measured_s or 1.0)
+
+    def _time_s(self, gpu: GpuSpec) -> float:
         own = stage_seconds(self._job, self._shape, self._grid, gpu)
-        seconds = tuple(own[track.stage] for track in self._inputs.seconds)
-        if seconds not in self._known:
-            self._known[seconds] = step_time(replace(self._inputs, seconds=seconds))
-        return self._known[seconds]
+        if own not in self._known:
+            times = [
+                step_time(replace(inputs, seconds=tuple(own[track.stage] for track in inputs.seconds)))
+                for inputs in self._inputs
+            ]
+            self._known[own] = extended(self._lengths, times)
+        return self._known[own]

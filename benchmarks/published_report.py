@@ -14,6 +14,7 @@ Value = Callable[[Outcome], float | None]
 
 MEDIAN, MEAN = "median |error|", "mean |error|"
 BIAS_LIMIT = 0.05
+SHORT = " ¹"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,8 @@ def markdown_rows(outcomes: Sequence[Outcome]) -> Iterator[str]:
                 continue
             figures = f"{row.measured_s:.4g} | {outcome.time_s:.4g} | {_percent(outcome.error)}"
             use, completed = "fit" if row.fit else "test", "; ".join(row.completed)
-            yield f"| {row.ident} | {row.gpus} | {use} | {figures} | {outcome.waits} | {completed} |"
+            run = row.ident + SHORT * outcome.shortened
+            yield f"| {run} | {row.gpus} | {use} | {figures} | {outcome.waits} | {completed} |"
         yield ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.published_fabrics import cluster
@@ -12,9 +12,13 @@ from model.document.document import Document
 from model.errors import RailsketchError
 from model.job.memory import COMMUNICATOR_BYTES, CONTEXT_BYTES, FRAGMENTATION, StageMemory
 from model.job.not_built import not_built
-from model.job.spec import parse_job
+from model.job.sizes import grid_of, microbatches
+from model.job.spec import JobSpec, parse_job
+from model.step.report import StepReport
 
 GIB = 2.0**30
+MOST_PIECES = 6144  # chunks of microbatches that a step may have to be run whole
+SHORTER, LONGER = 2, 3  # microbatches for each stage in its place
 LEAST_SHARE = 0.005  # of the step, to be named among what it is made of
 
 
@@ -22,7 +26,8 @@ LEAST_SHARE = 0.005  # of the step, to be named among what it is made of
 class Outcome:
     """A row and what the engine says of it; `reason` where it says nothing.
 
-    `memory_gib` is the fullest stage without context, communicator buffers and fragmentation.
+    `memory_gib` is the fullest stage without context, communicator buffers and fragmentation. `shortened`:
+    the time was extended from two steps of fewer microbatches.
     """
 
     row: Row
@@ -30,6 +35,7 @@ class Outcome:
     memory_gib: float | None = None
     reason: str = ""
     waits: str = ""
+    shortened: bool = False
 
     @property
     def error(self) -> float | None:
@@ -64,24 +70,59 @@ def run_row(row: Row) -> Outcome:
     missing = not_built(job)
     if missing:
         return Outcome(row, reason=f"not built yet: {'; '.join(missing)}")
-    analysis = analyse(Document(drawn.topology, job), drawn.cache)
-    report = analysis.report
-    if report is None:
-        errors = [f"{finding.title}: {finding.detail}" for finding in analysis.findings]
-        return Outcome(row, reason=errors[0] if errors else "no report")
-    totals = report.totals
+    reports: list[StepReport] = []
+    lengths = step_lengths(job, row.gpus)
+    for length in lengths:
+        analysis = analyse(Document(drawn.topology, length.job), drawn.cache)
+        if analysis.report is None:
+            errors = [f"{finding.title}: {finding.detail}" for finding in analysis.findings]
+            return Outcome(row, reason=errors[0] if errors else "no report")
+        reports.append(analysis.report)
+    totals = reports[-1].totals
     parts = {"compute": totals.compute_s, "optimizer": totals.optimizer_s, "bubble": totals.bubble_s}
     parts |= dict(totals.exposed_s)
     return Outcome(
         row,
-        time_s=totals.time_s,
-        memory_gib=max(_allocated(row, one) for one in report.memory) / GIB,
+        time_s=extended(lengths, [report.totals.time_s for report in reports]),
+        memory_gib=max(_allocated(row, one) for one in reports[-1].memory) / GIB,
         waits=" ".join(
             f"{name} {100 * seconds / totals.time_s:.0f}"
             for name, seconds in parts.items()
             if seconds > LEAST_SHARE * totals.time_s
         ),
+        shortened=len(lengths) > 1,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StepLength:
+    """A job with some number of microbatches; `whole` is how many its row has."""
+
+    microbatches: int
+    job: JobSpec
+    whole: int
+
+
+def step_lengths(job: JobSpec, gpus: int) -> tuple[StepLength, ...]:
+    """The job itself; a step of very many pieces at two smaller batches in its place."""
+    grid = grid_of(job, gpus)
+    whole = microbatches(job, grid)
+    if whole * grid.pp * job.parallel.vpp <= MOST_PIECES or whole <= LONGER * grid.pp:
+        return (StepLength(whole, job, whole),)
+    each = job.global_batch // whole
+    return tuple(
+        StepLength(size, job.model_copy(update={"global_batch": each * size}), whole)
+        for size in (SHORTER * grid.pp, LONGER * grid.pp)
+    )
+
+
+def extended(lengths: Sequence[StepLength], times: Sequence[float]) -> float:
+    """The time of the whole step: once the pipeline is full, every microbatch takes as long as the last."""
+    first, last = lengths[0], lengths[-1]
+    if len(lengths) == 1:
+        return times[0]
+    each = (times[-1] - times[0]) / (last.microbatches - first.microbatches)
+    return times[-1] + each * (last.whole - last.microbatches)
 
 
 def _allocated(row: Row, stage: StageMemory) -> float:

@@ -73,7 +73,6 @@ class GpuSpec(Spec):
     gemm_efficiency: Mapping[Precision, float]
     gemm_efficiency_note: str
     kernel_issue_us: Mapping[Precision, float]
-    attention_efficiency: float
 
     @property
     def hbm_bytes(self) -> float:

@@ -11,6 +11,7 @@ from model.job.spec import JobSpec
 HALF_SPEED_FLOPS = 4e9  # a matrix multiplication of this size reaches half of its speed
 HBM_SHARE = 0.8
 LAUNCH_S = 4e-6
+ATTENTION_EFFICIENCY = 0.55
 GROUPED_GEMM_SHARE = 0.7  # middle of the 0.6–0.8 of a dense one that grouped matrix multiplications reach
 OPERAND_BYTES: dict[Precision, float] = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5625}
 
@@ -60,7 +61,7 @@ def speeds_of(job: JobSpec, gpu: GpuSpec) -> Speeds:
     return Speeds(
         peak=peak,
         matrix=peak * (measured or gpu.gemm_efficiency[job.precision]),
-        attention=wide_peak * gpu.attention_efficiency,
+        attention=wide_peak * ATTENTION_EFFICIENCY,
         batched=wide_peak * (measured or gpu.gemm_efficiency[wide]),
         memory=gpu.hbm_bytes_per_s * HBM_SHARE,
         issue=gpu.kernel_issue_s(job.precision),

@@ -107,8 +107,8 @@ def test_a_group_counts_test_rows_only_and_keeps_the_sign_of_the_bias() -> None:
 
 
 def test_a_pair_without_dense_rows_takes_the_nearest_type_that_has_its_own() -> None:
-    own = Fitted(("B200", "bf16"), 10, 10, 0.4, "issue", 3.0, 0.1, 0.0, None)
-    taken = Fitted(("GB300", "bf16"), 3, 0, 0.4, "issue", 3.0, 0.1, 0.0, ("B200", "bf16"))
+    own = Fitted(("B200", "bf16"), 10, 10, 0.4, 3.0, 0.1, 0.0, None)
+    taken = Fitted(("GB300", "bf16"), 3, 0, 0.4, 3.0, 0.1, 0.0, ("B200", "bf16"))
     known = {own.pair: own, taken.pair: taken}
     assert nearest(("GB200", "bf16"), known) is own
     assert nearest(("B300", "bf16"), known) is own

@@ -156,7 +156,7 @@ def test_gpu_arithmetic(name: str) -> None:
 
 
 def test_constants_of_the_time_model() -> None:
-    """H100: dense figures, 450 GB/s one way, NCCL's 20.6 of 25 GB/s a link; η 0.72, 0.55, 0.50 fitted."""
+    """H100: dense figures, 450 GB/s one way, NCCL's 20.6 of 25 GB/s a link; η as fitted."""
     h100, a100 = CATALOG.gpus["h100-sxm"], CATALOG.gpus["a100-sxm-80"]
     assert h100.peak_flops("bf16") == 989e12
     assert h100.peak_flops("fp8") == 1979e12
@@ -164,8 +164,8 @@ def test_constants_of_the_time_model() -> None:
     assert h100.payload_share == pytest.approx(20.6 / 25)
     assert a100.payload_share == pytest.approx(20.0 / 25)
     assert CATALOG.gpus["gb200"].payload_share == pytest.approx(40.1 / 50)
-    assert (a100.gemm_efficiency["bf16"], a100.gemm_efficiency["fp16"]) == (0.72, 0.72)
-    assert (h100.gemm_efficiency["bf16"], h100.gemm_efficiency["fp8"]) == (0.55, 0.50)
+    assert (a100.gemm_efficiency["bf16"], a100.gemm_efficiency["fp16"]) == (0.69, 0.69)
+    assert (h100.gemm_efficiency["bf16"], h100.gemm_efficiency["fp8"]) == (0.52, 0.48)
     shares = {kind: CATALOG.payload_share(kind) for kind in ("ethernet", "infiniband", "wan", "pcie", "c2c")}
     assert shares == {"ethernet": 0.97, "infiniband": 0.97, "wan": 0.97, "pcie": 0.88, "c2c": 0.88}
     assert CATALOG.payload_share("xgmi") == 0.75

@@ -15,7 +15,7 @@ from tests.model.job.cases import gpt3_t8, job, llama_t3
 H100 = catalog().gpus["h100-sxm"]
 A100 = catalog().gpus["a100-sxm-80"]
 MEMORY = 0.8 * 3.35e12
-MATRIX = 0.55 * 989e12
+MATRIX = H100.gemm_efficiency["bf16"] * 989e12
 
 
 def computes(own: JobSpec, world: int, gpu: object = H100):  # type: ignore[no-untyped-def]
@@ -31,16 +31,16 @@ def gemm(rows: float, inner: float, columns: float, matrix: float = MATRIX, memo
 
 def test_t28_forward_of_a_layer() -> None:
     # per-layer forward: GEMM 3.27 ms, attention 0.25 ms, elementwise 0.16 ms
-    middle = computes(llama_t3(), 1024)[1]
+    middle = computes(llama_t3(calibration={"gemm_efficiency": 0.55}), 1024)[1]
     matrices = middle.dgrad_s / 20
     assert matrices * 1e3 == pytest.approx(3.27, abs=5e-3)
     assert (middle.forward_s / 20 - matrices) * 1e3 == pytest.approx(0.25 + 0.16, abs=1e-2)
-    tokens, h, f = 8192, 8192, 28672
+    tokens, h, f, own = 8192, 8192, 28672, 0.55 * 989e12
     by_hand = (
-        gemm(tokens, h, (64 + 16) * 128 / 8)
-        + gemm(tokens, 8192 / 8, h)
-        + gemm(tokens, h, 2 * f / 8)
-        + gemm(tokens, f / 8, h)
+        gemm(tokens, h, (64 + 16) * 128 / 8, own)
+        + gemm(tokens, 8192 / 8, h, own)
+        + gemm(tokens, h, 2 * f / 8, own)
+        + gemm(tokens, f / 8, h, own)
     )
     attention = 2 * 8192**2 * 64 * 128 / 8 / (0.55 * 989e12)
     elementwise = (20 * h * tokens / 8 + 6 * f * tokens / 8) / MEMORY + 8 * 4e-6
@@ -64,21 +64,25 @@ def test_recompute_repeats_forward_or_the_scores() -> None:
     assert computes(llama_t3(recompute="selective"), 1024)[1] == none
     core = computes(gpt3_t8(attention="core"), 64, A100)[1]
     selective = computes(gpt3_t8(attention="core", recompute="selective"), 64, A100)[1]
-    # two batched multiplications over all pairs at η = 0.72, and 13·a·s²·b/t bytes of softmax
-    scores = 4 * 2048**2 * 12288 / 8 / (0.72 * 312e12) + 13 * 96 * 2048**2 / 8 / (0.8 * A100.hbm_bytes_per_s)
+    # two batched multiplications over all pairs at η, and 13·a·s²·b/t bytes of softmax
+    scores = 4 * 2048**2 * 12288 / 8 / (A100.gemm_efficiency["bf16"] * 312e12) + 13 * 96 * 2048**2 / 8 / (
+        0.8 * A100.hbm_bytes_per_s
+    )
     assert selective.backward_s - core.backward_s == pytest.approx(12 * scores, rel=1e-9)
 
 
 def test_fp8_speeds_matrices_up_leaves_attention_in_16_bits_and_casts_operands() -> None:
     wide, narrow = computes(llama_t3(), 1024)[1], computes(llama_t3(precision="fp8"), 1024)[1]
-    assert narrow.dgrad_s / wide.dgrad_s == pytest.approx(0.55 * 989 / (0.50 * 1979), rel=0.01)
+    assert narrow.dgrad_s / wide.dgrad_s == pytest.approx(
+        MATRIX / (H100.gemm_efficiency["fp8"] * 1979e12), rel=0.01
+    )
     # the inputs of the four multiplications of a layer: 2 bytes read, two layouts of 1 byte written
     casts = 20 * 4 * 8192 * (8192 + 8192 / 8 + 8192 + 28672 / 8) / MEMORY
     assert narrow.forward_s - narrow.dgrad_s == pytest.approx(wide.forward_s - wide.dgrad_s + casts, rel=1e-9)
 
 
 def test_a_measured_efficiency_replaces_that_of_the_catalogue() -> None:
-    own = llama_t3(calibration={"gemm_efficiency": 0.275})
+    own = llama_t3(calibration={"gemm_efficiency": H100.gemm_efficiency["bf16"] / 2})
     half, whole = computes(own, 1024)[1], computes(llama_t3(), 1024)[1]
     launches = 20 * 4 * 4e-6
     assert half.dgrad_s - launches == pytest.approx(2 * (whole.dgrad_s - launches), rel=1e-12)
