@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage, QPainter, qRgba
 from gui.canvas.bulk_raster import COVERAGES, KEYS_A_HALF, raster_halves, raster_steps
 from gui.canvas.camera import Camera
 from gui.canvas.curves import Curves
-from gui.canvas.loads import STEP_COUNT
+from gui.canvas.loads import IDLE_STEP, STEP_COUNT
 from gui.canvas.scene_index import FloatArray, IntArray
 from gui.canvas.strands import StrandLoads
 from gui.theme import Theme
@@ -21,6 +21,9 @@ from gui.theme import Theme
 _KEYS = 2 * KEYS_A_HALF
 _MOST_PATCHED = 0.4  # of the picture; above, all is rastered anew
 _MARGIN = 3
+CROWD = 300
+"""Among more lines than this, idle ones are drawn thinner in colour, so that they do not run together."""
+QUIET = 0.45
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class BulkLinks:
         self._theme, self._lines, self._buffer, self._smooth = theme, lines, buffer, smooth
         self._where = np.flatnonzero(buffer)
         self._keys = buffer[self._where]
-        self._table = colour_table(theme)
+        self._table = colour_table(theme, quiet=len(lines.rows) > CROWD)
         self._pixels = np.zeros(lines.size[::-1], dtype=np.uint32)
 
     def paint(self, painter: QPainter, loads: StrandLoads) -> None:
@@ -149,8 +152,11 @@ class BulkLinks:
         picture[y0:y1, x0:x1] = np.where(part > 0, number, 0).reshape(size[::-1])
 
 
-def colour_table(theme: Theme) -> NDArray[np.uint32]:
-    """(steps + 1, 16) premultiplied ARGB: eight coverages plain, eight striped; last row: oversubscribed."""
+def colour_table(theme: Theme, *, quiet: bool = False) -> NDArray[np.uint32]:
+    """(steps + 1, 16) premultiplied ARGB: eight coverages plain, eight striped; last row: oversubscribed.
+
+    Where the table is `quiet`, idle lines let through what lies below.
+    """
     colors = [*theme.ramp_colors(), theme.color("over")]
     white = theme.color("over-badge-text")
     table = np.zeros((len(colors), 2 * COVERAGES), dtype=np.uint32)
@@ -159,6 +165,8 @@ def colour_table(theme: Theme) -> NDArray[np.uint32]:
             ink = white if striped and row == STEP_COUNT else color
             for coverage in range(1, COVERAGES):
                 alpha = coverage / (COVERAGES - 1)
+                if quiet and row == IDLE_STEP:
+                    alpha *= QUIET
                 table[row, striped * COVERAGES + coverage] = qRgba(
                     round(ink.red() * alpha),
                     round(ink.green() * alpha),

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from gui.canvas.camera import Camera
+from gui.canvas.folding import Folding
+from gui.canvas.gpu_look import runs
 from gui.canvas.lettering import Lettering
 from gui.canvas.levels import STARTS, Level
 from gui.canvas.scene_index import SceneIndex
 from gui.theme import Theme
+from model.text import plural
 from model.topology.footprint import CONTAINER_TITLE
 from model.topology.types import ContainerKind
+
+if TYPE_CHECKING:
+    from gui.canvas.scene import Scene
 
 _CARDS_A_STEP = 120
 _RADIUS = {
@@ -32,38 +39,60 @@ class ContainerPainter:
         self.theme = theme
         self.lettering = Lettering(theme)
 
-    def parts(self, index: SceneIndex, camera: Camera) -> list[list[tuple[int, QRectF]]]:
+    def parts(self, index: SceneIndex, camera: Camera, folding: Folding) -> list[list[tuple[int, QRectF]]]:
         """Those that can be seen, in parts that take few milliseconds to paint."""
-        seen = _seen(index, camera)
+        seen = _seen(index, camera, folding.hidden)
         return [seen[begin : begin + _CARDS_A_STEP] for begin in range(0, len(seen), _CARDS_A_STEP)]
 
     def cards(
         self,
         painter: QPainter,
         index: SceneIndex,
+        some: list[tuple[int, QRectF]],
         *,
         trays: bool,
-        camera: Camera,
         level: Level,
-        some: list[tuple[int, QRectF]] | None = None,
     ) -> None:
-        """Paint the cards of the trays, or of all other containers, that can be seen (or of a part)."""
-        for row, rect in _seen(index, camera) if some is None else some:
+        """Paint the cards of the trays among some, or of all others."""
+        for row, rect in some:
             if bool(index.is_tray[row]) == trays:
                 self._card(painter, index, row, rect, level)
 
-    def titles(
-        self,
-        painter: QPainter,
-        index: SceneIndex,
-        subtitles: Mapping[int, str],
-        camera: Camera,
-        *,
-        some: list[tuple[int, QRectF]],
-    ) -> None:
-        """Paint the names of some above the links; `subtitles` by row."""
+    def titles(self, painter: QPainter, scene: Scene, some: list[tuple[int, QRectF]], camera: Camera) -> None:
+        """Paint the names of some above the links, and what folded ones hold."""
+        folding, subtitles = scene.folding, scene.subtitles
         for row, rect in some:
-            self._title(painter, index, row, rect, subtitles.get(row, ""), camera)
+            if folding.is_folded(row):
+                self._folded(painter, scene, row, rect)
+            else:
+                self._title(painter, scene.index, row, rect, subtitles.get(row, ""), camera)
+
+    def _folded(self, painter: QPainter, scene: Scene, row: int, rect: QRectF) -> None:
+        """The name of a folded container, what is in it, and the groups of its GPUs in their order."""
+        theme, lettering = self.theme, self.lettering
+        middle, room = rect.center(), rect.width() - 16
+        devices = scene.index.devices_in(row)
+        gpus = np.flatnonzero(np.isin(scene.index.gpu_rows, devices))
+        name = lettering.cut(scene.container_name(row), 14, 700, room)
+        held = f"{plural(len(gpus), 'GPU')} · {plural(len(devices), 'device')}"
+        size = lettering.fitting(held, 11, 400, room, 8)
+        tall = rect.height() >= 54
+        y = middle.y() - (14 if tall else 0)
+        lettering.centred(painter, name, 14, 700, theme.color("text"), middle.x(), y)
+        if not tall:
+            return
+        if size is not None:
+            lettering.centred(painter, held, size, 400, theme.color("text-2"), middle.x(), y + 18)
+        if not len(gpus) or rect.height() < 76:
+            return
+        strip = QRectF(rect.left() + 12, y + 32, rect.width() - 24, min(14.0, rect.bottom() - y - 40))
+        painter.setPen(QPen(theme.color("node"), 1))
+        width = strip.width() / len(gpus)
+        for group, begin, end in runs(scene.gpus.group[gpus]):
+            painter.setBrush(theme.color("raised") if group < 0 else theme.group_color(group))
+            painter.drawRect(
+                QRectF(strip.left() + begin * width, strip.top(), (end - begin) * width, strip.height())
+            )
 
     def _card(self, painter: QPainter, index: SceneIndex, row: int, rect: QRectF, level: Level) -> None:
         kind = index.containers[row].kind
@@ -135,14 +164,14 @@ class ContainerPainter:
             )
 
 
-def _seen(index: SceneIndex, camera: Camera) -> list[tuple[int, QRectF]]:
+def _seen(index: SceneIndex, camera: Camera, hidden: NDArray[np.bool_]) -> list[tuple[int, QRectF]]:
     """Rows and boxes in pixels of the containers in view, outer ones first."""
     boxes = camera.boxes(index.hull)
     seen = (
         (boxes[:, 0] < camera.width) & (boxes[:, 2] > 0) & (boxes[:, 1] < camera.height) & (boxes[:, 3] > 0)
     )
     order = np.argsort(index.depth, kind="stable")
-    order = order[seen[order]]
+    order = order[(seen & ~hidden)[order]]
     return [
         (row, QRectF(x0, y0, x1 - x0, y1 - y0))
         for row, (x0, y0, x1, y1) in zip(order.tolist(), boxes[order].tolist(), strict=True)

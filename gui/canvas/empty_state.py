@@ -10,7 +10,7 @@ from gui.theme import Theme
 
 TITLE = "Drop a device or a template anywhere"
 STEPS = (
-    ("Place", "Drag from the left, or press A", "and click where it shall stand"),
+    ("Place", "Drag from the left, or double-click", "the canvas and type: “leaf”, “8 h100”"),
     ("Connect", "Drag from a port; ends that fit glow,", "others say why they do not"),
     ("Say what it trains", "Pick a model on the right; traffic", "shows at once, even half-finished"),
 )

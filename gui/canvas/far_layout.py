@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gui.canvas.curves import Curves
 from gui.canvas.far_plan import FarPlan
 from gui.canvas.levels import Level
-from gui.canvas.scene_index import FloatArray, SceneIndex
+from gui.canvas.scene_index import FloatArray, IntArray, SceneIndex
 
 BAR_PX = 22.0
 GAP_PX = 34.0
@@ -22,7 +22,6 @@ HEADER_PX = 22.0
 FOOTER_PX = 20.0
 PADDING_PX = 5.0
 LEAST_TILE_PX = 7.0
-_TIGHTEST = 0.45
 _MOST_TIERS = 0.62  # of the height of a group
 _SPREAD_PX = 26.0
 
@@ -49,8 +48,10 @@ class FarLayout:
         return x0, y0, x1, y1
 
 
-def lay_out_far(index: SceneIndex, plan: FarPlan, zoom: float, level: Level) -> FarLayout:
-    """Lay the plan out for a zoom."""
+def lay_out_far(
+    index: SceneIndex, plan: FarPlan, zoom: float, level: Level, folded: IntArray | None = None
+) -> FarLayout:
+    """Lay the plan out for a zoom; `folded` (c,) are container rows or -1, as in `Folding`."""
     px = 1.0 / zoom
     groups = len(plan.groups)
     tile = index.hull[plan.tiles].copy()
@@ -81,7 +82,8 @@ def lay_out_far(index: SceneIndex, plan: FarPlan, zoom: float, level: Level) -> 
         if len(tiles):
             flat = np.median(np.minimum(*(tile[tiles, 2:] - tile[tiles, :2]).T)) * zoom
             one = level is Level.SITES and number > 0 and not len(inner)
-            closed[number] = one or flat < LEAST_TILE_PX
+            shut = folded is not None and number > 0 and folded[plan.groups[number]] >= 0
+            closed[number] = one or shut or flat < LEAST_TILE_PX
     group[0] = _with_loose(index, plan, group[0])
     boxes = np.vstack((tier, field, index.rects()))
     control = ribbon_curves(boxes[plan.ribbons.end].reshape(-1, 2, 4), px)
@@ -146,18 +148,22 @@ def _stack(
     if limit is not None:
         room = (limit[3] - limit[1]) / px
         wanted = HEADER_PX + FOOTER_PX + (len(above) + len(below)) * (BAR_PX + GAP_PX)
-        scale = min(1.0, max(_TIGHTEST, _MOST_TIERS * room / wanted))
+        scale = min(1.0, _MOST_TIERS * room / wanted)
     field = natural.copy()
     bar, gap = BAR_PX * scale * px, GAP_PX * scale * px
+    gaps = (gap, gap)
     if limit is not None and not empty:
         padding = PADDING_PX * px
         top, bottom = limit[1] + HEADER_PX * scale * px, limit[3] - FOOTER_PX * scale * px
         field[1] = max(field[1], top + len(above) * (bar + gap))
         field[3] = max(min(field[3], bottom - len(below) * (bar + gap)), field[1] + 8 * px)
         field[0], field[2] = max(field[0], limit[0] + padding), min(field[2], limit[2] - padding)
-        gap = max(gap, (field[1] - top) / max(len(above), 1) - bar)
+        gaps = (
+            max(gap, (field[1] - top) / max(len(above), 1) - bar),
+            max(gap, (bottom - field[3]) / max(len(below), 1) - bar),
+        )
     span = limit if empty else field
-    for bands, sign, edge in ((above, -1.0, field[1]), (below, 1.0, field[3])):
+    for bands, sign, edge, gap in ((above, -1.0, field[1], gaps[0]), (below, 1.0, field[3], gaps[1])):
         for band in bands:
             facing = float(tier[band, 3].max() if sign < 0 else tier[band, 1].min())
             tall = bar if limit is not None else max(bar, float((tier[band, 3] - tier[band, 1]).max()))

@@ -12,9 +12,10 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from gui.canvas.camera import Camera
 from gui.canvas.far_layout import FarLayout
 from gui.canvas.far_plan import FarPlan, TileLoads, gpus_in_group, group_loads, tier_loads
+from gui.canvas.gpu_look import runs
 from gui.canvas.lettering import Lettering
 from gui.canvas.loads import OVER_STEP, oversubscribed, steps_of
-from gui.canvas.scene_index import DEVICE_KINDS, FloatArray, IntArray
+from gui.canvas.scene_index import DEVICE_KINDS, FloatArray
 from gui.canvas.strands import StrandLoads
 from gui.theme import Theme
 from model.text import plural
@@ -189,7 +190,7 @@ class FarPainter:
             if not len(groups):
                 continue
             strip = QRectF(rect.left() + 4, rect.top() + 18, rect.width() - 8, rect.height() - 22)
-            for group, begin, end in _runs(groups):
+            for group, begin, end in runs(groups):
                 width = strip.width() / len(groups)
                 cells[group].append(
                     QRectF(strip.left() + begin * width, strip.top(), (end - begin) * width, strip.height())
@@ -325,13 +326,6 @@ def whole_percent(share: float) -> str:
 def tier_words(kind: str, count: int) -> str:
     """ "64 leaves"."""
     return plural(count, *_TIER_WORDS[kind])
-
-
-def _runs(groups: IntArray) -> list[tuple[int, int, int]]:
-    """(group, first, end) of equal neighbours."""
-    begins = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1) != 0)
-    ends = np.append(begins[1:], len(groups))
-    return list(zip(groups[begins].tolist(), begins.tolist(), ends.tolist(), strict=True))
 
 
 def _rect(box: FloatArray) -> QRectF:

@@ -34,6 +34,8 @@ class Foreground:
         far = painter.far.box_of(index, ident) if painter.far is not None else None
         if far is not None:
             box = far
+        elif (folded := _folded_box(painter, ident)) is not None:
+            box = folded
         elif ident in index.device_row:
             row = index.device_row[ident]
             low, high = index.centre[row] - index.half[row], index.centre[row] + index.half[row]
@@ -170,6 +172,20 @@ class Foreground:
         out.setPen(pen)
         out.drawPoints([QPointF(x, y) for x, y in places.tolist()])
         return len(places)
+
+
+def _folded_box(painter: ScenePainter, ident: str) -> np.ndarray | None:
+    """The hull (4,) of the folded container that a device or container is in."""
+    scene, index = painter.scene, painter.scene.index
+    if not scene.folded:
+        return None
+    if ident in index.device_row:
+        row = int(scene.folding.device[index.device_row[ident]])
+    elif ident in index.container_row:
+        row = int(scene.folding.container[index.container_row[ident]])
+    else:
+        return None
+    return None if row < 0 else index.hull[row]
 
 
 def _dot_places(flat: np.ndarray, length: np.ndarray, count: np.ndarray, wall_s: float) -> np.ndarray:

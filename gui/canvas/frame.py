@@ -46,12 +46,13 @@ class Frame:
 
     def prepare(self, camera: Camera, level: Level) -> None:
         """Take a view without painting: hit tests work from here on."""
-        key = (camera, level, self.scene.index.version, self.scene.layers)
+        key = (camera, level, self.scene.index.version, self.scene.layers, self.scene.folded)
         if key != self._view_key:
             self._view_key = key
             self.painter.prepare(camera, level)
             index = self.scene.index
-            places = (camera, level, index.places, index.wiring, level <= Level.TILES and self.scene.layers)
+            folded, layers = self.scene.folded, level <= Level.TILES and self.scene.layers
+            places = (camera, level, index.places, index.wiring, folded, layers)
             if places != self._ground_key:
                 self._ground_key = places
                 self._ground = None

@@ -90,3 +90,17 @@ def _placed(ids: list[str], placement: Placement, dimension: Dimension) -> GpuLo
         second=nowhere if second is None else pick(placement.coordinates[second]),
         ticks=tuple(TickRow(one, pick(placement.coordinates[one]), sizes[one]) for one in rows),
     )
+
+
+def first_cut(placement: Placement, wanted: Dimension) -> Dimension:
+    """The dimension `wanted` where the job is cut by it, else the first that it is cut by: one colour for
+    every GPU, or a colour each, says nothing."""
+    cut = [one for one in DIMENSIONS if placement.coordinates[one].max(initial=0) > 0]
+    return wanted if wanted in cut or not cut else cut[0]
+
+
+def runs(groups: IntArray) -> list[tuple[int, int, int]]:
+    """(group, first, end) of equal neighbours among at least one."""
+    begins = np.flatnonzero(np.diff(groups, prepend=groups[0] - 1) != 0)
+    ends = np.append(begins[1:], len(groups))
+    return list(zip(groups[begins].tolist(), begins.tolist(), ends.tolist(), strict=True))

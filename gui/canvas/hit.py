@@ -13,7 +13,6 @@ from gui.canvas.levels import Level
 from gui.canvas.scene_index import FloatArray, IntArray
 from gui.canvas.scene_painter import Far, ScenePainter
 from model.topology.footprint import CONTAINER_TITLE
-from model.topology.types import ContainerKind
 
 LINK_REACH_PX = 5.0
 EDGE_OUT_PX = 6.0
@@ -93,6 +92,8 @@ def _device(painter: ScenePainter, x: float, y: float, reach: float) -> Hit | No
     outside = away.max(axis=1)
     if painter.far is not None:  # only devices that stand alone are drawn
         outside[(painter.far.plan.tile_of >= 0) | (painter.far.plan.tier_of >= 0)] = np.inf
+    elif painter.scene.folded:
+        outside[painter.scene.folding.device >= 0] = np.inf
     best = int(outside.argmin())
     if outside[best] > reach:
         return None
@@ -106,10 +107,12 @@ def _container(painter: ScenePainter, x: float, y: float) -> Hit | None:
     around = np.flatnonzero(
         (index.hull[:, 0] <= x) & (x <= index.hull[:, 2]) & (index.hull[:, 1] <= y) & (y <= index.hull[:, 3])
     )
+    folding = painter.scene.folding
+    around = around[~folding.hidden[around]]
     for row in around[np.argsort(-index.depth[around], kind="stable")].tolist():
         strip = max(CONTAINER_TITLE, 14 / painter.camera.zoom)
         in_title = y <= index.hull[row, 1] + strip
-        if index.containers[row].kind is ContainerKind.TRAY or in_title:
+        if index.is_tray[row] or in_title or folding.is_folded(row):
             return Hit("container", row, (index.container_ids[row],))
     return None
 
@@ -137,10 +140,11 @@ def caught(painter: ScenePainter, box: tuple[float, float, float, float]) -> set
         & (index.centre[:, 1] >= y0)
         & (index.centre[:, 1] <= y1)
     )
-    found = {index.device_ids[row] for row in np.flatnonzero(inside)}
+    folding = painter.scene.folding
+    found = {index.device_ids[row] for row in np.flatnonzero(inside & (folding.device < 0))}
     hull = index.hull
     whole = (hull[:, 0] >= x0) & (hull[:, 1] >= y0) & (hull[:, 2] <= x1) & (hull[:, 3] <= y1)
-    found.update(index.container_ids[row] for row in np.flatnonzero(whole))
+    found.update(index.container_ids[row] for row in np.flatnonzero(whole & ~folding.hidden))
     if found:
         return found
     seen = np.flatnonzero(touching(painter.seen, box))
@@ -180,6 +184,9 @@ def swept_gpus(painter: ScenePainter, x0: float, y0: float, x1: float, y1: float
     if painter.far is not None:  # a stroke over a rack is one over all its GPUs
         tile = painter.far.plan.tile_of[rows]
         boxes[tile >= 0] = painter.far.layout.tile[tile[tile >= 0]]
+    elif painter.scene.folded:
+        into = painter.scene.folding.device[rows]
+        boxes[into >= 0] = index.hull[into[into >= 0]]
     begin = np.array((x0, y0))
     way = np.array((x1, y1)) - begin
     with np.errstate(divide="ignore", invalid="ignore"):

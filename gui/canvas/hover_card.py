@@ -14,7 +14,8 @@ from gui.canvas.hit import Hit
 from gui.canvas.lettering import Lettering
 from gui.canvas.loads import oversubscribed
 from gui.canvas.scene import Scene, short_model
-from gui.canvas.strands import Strands
+from gui.canvas.scene_index import IntArray
+from gui.canvas.strands import DOWN, Strands
 from model.placement.types import DIMENSIONS
 from model.text import (
     format_bytes,
@@ -124,11 +125,48 @@ def card_text(scene: Scene, strands: Strands, found: Hit) -> CardText | None:
         return _strand_text(scene, strands, found)
     if found.kind == "device":
         return _device_text(scene, found.row)
+    if found.kind == "tier":
+        return _tier_text(scene, strands, found)
     container = scene.index.containers[found.row]
     devices = scene.index.devices_in(found.row)
     gpus = sum(scene.index.devices[row].kind is DeviceKind.GPU for row in devices.tolist())
-    lines = (f"{plural(gpus, 'GPU')}, {plural(len(devices), 'device')}",)
-    return CardText(container.label or container.id, container.kind.value, lines)
+    lines = [f"{plural(gpus, 'GPU')}, {plural(len(devices), 'device')}"]
+    down = int((scene.index.state[devices] == DOWN).sum())
+    if down:
+        lines.append(f"{plural(down, 'device')} down")
+    return CardText(
+        container.label or container.id, container.kind.value, (*lines, *_mean_lines(scene, devices))
+    )
+
+
+def _mean_lines(scene: Scene, devices: IntArray) -> list[str]:
+    """The mean and the highest load of all links at some devices."""
+    if scene.report is None or not len(devices):
+        return []
+    inside = np.zeros(len(scene.index.devices), dtype=bool)
+    inside[devices] = True
+    links = inside[scene.index.ends].any(axis=1) & (scene.peak > 0).any(axis=1)
+    weight = scene.index.capacity[links]
+    if not weight.sum() > 0:
+        return ["Carries nothing in this step"]
+    used = scene.utilisation[links]
+    mean = float((used.mean(axis=1) * weight).sum() / weight.sum())
+    when = {"now": "now", "peak": "at their peaks", "mean": "on average"}[scene.mode]
+    lines = [f"Links {when}: mean {format_percent(mean)}, highest {format_percent(float(used.max()))}"]
+    worst = float(scene.worst[links].max())
+    if oversubscribed(np.array([worst])).any():
+        lines.append(f"Worst link offered {format_ratio(worst)} what it can carry")
+    return lines
+
+
+def _tier_text(scene: Scene, strands: Strands, found: Hit) -> CardText:
+    plan = scene.plan
+    devices = np.flatnonzero(plan.tier_of == found.row).astype(np.int32)
+    models = sorted({scene.index.devices[row].model for row in devices.tolist()})
+    name = ", ".join(short_model(model) for model in models[:2])
+    cables = int(strands.cables[(strands.end == found.row).any(axis=1)].sum())
+    lines = (f"{plural(cables, 'cable')} to other tiers and nodes", *_mean_lines(scene, devices))
+    return CardText(scene.tier_name(plan, found.row), name, lines)
 
 
 def _strand_text(scene: Scene, strands: Strands, found: Hit) -> CardText:

@@ -14,6 +14,7 @@ from gui.canvas.curves import Curves, route
 from gui.canvas.far_layout import FarLayout, lay_out_far
 from gui.canvas.far_painter import tier_words
 from gui.canvas.far_plan import FarPlan, TileLoads, plan_far, tile_loads, with_states
+from gui.canvas.folding import Folding, fold
 from gui.canvas.gpu_look import GpuLook, gpu_look
 from gui.canvas.levels import Level
 from gui.canvas.scene_index import (
@@ -68,6 +69,8 @@ class Scene:
         self._state = -1
         self._texts_of = -1
         self._drawn_key: tuple[object, ...] = ()
+        self.folded: frozenset[str] = frozenset()
+        self._fold_key: tuple[object, ...] = ()
         self._plan_key: tuple[object, ...] = ()
         self._far_key: tuple[object, ...] = ()
         self._tiles_key: tuple[object, ...] = ()
@@ -79,6 +82,7 @@ class Scene:
     def set_document(self, document: Document) -> None:
         """Show another document."""
         self.document = document
+        self.folded = frozenset()
         self.index.rebuild(document)
         self._map_report()
         self.refresh_gpus()
@@ -110,6 +114,18 @@ class Scene:
         self._state = state
         self._read_loads()
         return True
+
+    def set_folded(self, containers: Set[str]) -> None:
+        """Choose the containers that are drawn as one box."""
+        self.folded = frozenset(containers)
+
+    @property
+    def folding(self) -> Folding:
+        """What folded containers stand for."""
+        key = (self.index.wiring, self.folded)
+        if key != self._fold_key:
+            self._folding, self._fold_key = fold(self.index, self.folded), key
+        return self._folding
 
     def set_dimension(self, dimension: Dimension) -> None:
         """Choose the dimension that fills the GPUs."""
@@ -203,13 +219,23 @@ class Scene:
             self._plan_states = index.structure
         elif self._plan_states != index.structure:
             self._plan, self._plan_states = with_states(index, self._plan), index.structure
-        key = (plan_key, self.index.version, level, zoom)
+        key = (plan_key, index.version, level, zoom, self.folded)
         if key != self._far_key:
-            layout = lay_out_far(self.index, self._plan, zoom, level)
-            boxes = np.vstack((layout.tier, layout.field, self.index.rects()))
+            layout = lay_out_far(index, self._plan, zoom, level, self.folding.container)
+            boxes = np.vstack((layout.tier, layout.field, index.rects()))
             self._ribbons = replace(self._plan.ribbons, box=boxes[self._plan.ribbons.end].reshape(-1, 2, 4))
             self._far, self._far_key = layout, key
         return self._plan, self._far
+
+    @property
+    def plan(self) -> FarPlan:
+        """The plan that was drawn last."""
+        return self._plan
+
+    @property
+    def peak(self) -> FloatArray:
+        """(m, 2): the highest utilisation of each direction over the step."""
+        return self._peak
 
     def tile_loads(self, plan: FarPlan) -> TileLoads:
         """What the links at the tiles of a plan carry in the chosen mode; the worst is of the whole step."""
@@ -225,9 +251,10 @@ class Scene:
             _plan, layout = self.far(level, zoom)
             return self._ribbons, layout.curves
         index = self.index
-        wiring = (index.wiring, level, zoom >= OPEN_TRAY_ZOOM, self.layers)
+        wiring = (index.wiring, level, zoom >= OPEN_TRAY_ZOOM, self.layers, self.folded)
         if wiring != self._drawn_key:
-            self._drawn = build_strands(index, level, zoom, self.layers)
+            into = self.folding.device if self.folded else None
+            self._drawn = build_strands(index, level, zoom, self.layers, into)
             self._drawn_key = wiring
             self._drawn_states, self._drawn_places = index.structure, -1
         if self._drawn_states != index.structure:

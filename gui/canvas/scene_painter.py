@@ -100,18 +100,17 @@ class ScenePainter:
         if self.far is not None:
             self._far.cards(painter, self.scene, self.far.plan, self.far.layout, camera)
         else:
-            self._containers.cards(painter, self.scene.index, trays=False, camera=camera, level=self.level)
+            for some in self._containers.parts(self.scene.index, camera, self.scene.folding):
+                self._containers.cards(painter, self.scene.index, some, trays=False, level=self.level)
 
     def trays_steps(self, painter: Painters) -> Iterator[None]:
         """The cards of trays: links between trays run behind them."""
         if self.far is None:
             index = self.scene.index
-            for some in self._containers.parts(index, self.camera):
+            for some in self._containers.parts(index, self.camera, self.scene.folding):
                 with painter() as out:
                     out.setRenderHint(QPainter.RenderHint.Antialiasing)
-                    self._containers.cards(
-                        out, index, trays=True, camera=self.camera, level=self.level, some=some
-                    )
+                    self._containers.cards(out, index, some, trays=True, level=self.level)
                 yield
 
     def links_steps(self, *, inside: bool) -> Iterator[None]:
@@ -170,10 +169,10 @@ class ScenePainter:
                 )
             yield
         if self.far is None:
-            for some in self._containers.parts(scene.index, camera):
+            for some in self._containers.parts(scene.index, camera, scene.folding):
                 with painter() as out:
                     out.setRenderHint(QPainter.RenderHint.Antialiasing)
-                    self._containers.titles(out, scene.index, scene.subtitles, camera, some=some)
+                    self._containers.titles(out, scene, some, camera)
                 yield
 
     def paint_marks(self, painter: QPainter, lit: Lit) -> None:
@@ -235,6 +234,8 @@ class ScenePainter:
         seen = in_view(index, self.camera)
         if self.far is not None:
             seen &= (self.far.plan.tile_of < 0) & (self.far.plan.tier_of < 0)
+        elif self.scene.folded:
+            seen &= self.scene.folding.device < 0
         return np.flatnonzero(seen).astype(np.int32)
 
 

@@ -101,9 +101,17 @@ def layers_shown(index: SceneIndex, layers: Set[str]) -> NDArray[np.bool_]:
     return np.isin(layer_of_links(index), [LAYERS.index(name) for name in layers if name in LAYERS])
 
 
-def build_strands(index: SceneIndex, level: Level, zoom: float, layers: Set[str]) -> Strands:
-    """The strands from 12 % up: bundles between trays, from 40 % down also between trays and switches."""
+def build_strands(
+    index: SceneIndex, level: Level, zoom: float, layers: Set[str], folded: IntArray | None = None
+) -> Strands:
+    """The strands from 12 % up: bundles between trays, from 40 % down also between trays and switches.
+
+    `folded` (n,) gives the container row that stands for each device, or -1 where it stands for itself.
+    """
     rows = np.flatnonzero(layers_shown(index, layers))
+    if folded is not None:
+        into = folded[index.ends[rows]]
+        rows = rows[(into[:, 0] != into[:, 1]) | (into[:, 0] < 0)]
     tray = index.tray_of()[index.ends[rows]]
     same = (tray[:, 0] == tray[:, 1]) & (tray[:, 0] >= 0)
     count = len(index.devices)
@@ -111,6 +119,11 @@ def build_strands(index: SceneIndex, level: Level, zoom: float, layers: Set[str]
     fold = ~same & _folding(level, zoom, tray)
     as_tray = fold[:, None] & (tray >= 0)
     end = np.where(as_tray, count + tray, end)
+    if folded is not None:
+        into = folded[index.ends[rows]]
+        end = np.where(into >= 0, count + into, end)
+        fold = fold | (into >= 0).any(axis=1)
+        same = same & (into < 0).all(axis=1)
     flipped = fold & (end[:, 0] > end[:, 1])
     end[flipped] = end[flipped][:, ::-1]
     key = end[:, 0] * (count + len(index.containers)) + end[:, 1]

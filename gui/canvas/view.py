@@ -19,17 +19,21 @@ from PySide6.QtWidgets import QWidget
 from gui.canvas.camera import MAX_ZOOM, Camera
 from gui.canvas.drops import Drops
 from gui.canvas.empty_state import paint_empty
+from gui.canvas.folding import around
 from gui.canvas.foreground import Foreground
 from gui.canvas.frame import Frame
+from gui.canvas.gpu_look import first_cut
 from gui.canvas.hit import Hit, hit
 from gui.canvas.hover_card import HoverCard
 from gui.canvas.keys import CanvasKeys
-from gui.canvas.levels import Level, level_at, next_level
+from gui.canvas.levels import STARTS, Level, level_at, next_level
 from gui.canvas.menu import canvas_menu
 from gui.canvas.navigation import NavigableView
 from gui.canvas.overlay import Overlay
+from gui.canvas.quick_add import QuickAdd
 from gui.canvas.scene import Scene
 from gui.canvas.scene_painter import Lit, ScenePainter
+from gui.canvas.strands import OPEN_TRAY_ZOOM
 from gui.canvas.tools.base import Pointer, Tool
 from gui.canvas.tools.connect import ConnectTool
 from gui.canvas.tools.paint import PaintTool
@@ -76,11 +80,13 @@ class CanvasView(NavigableView):
         self.hover_card = HoverCard(self)
         self.hovered: Hit | None = None
         self._fit_when_shown = True
+        self._new_drawing = True
         self._panned_from: QPointF | None = None
         self.drop_ghost: tuple[Placing, QPointF] | None = None
         self._tools = {name: tool(self) for name, tool in _TOOLS.items()}
         self.keys = CanvasKeys(self)
         self._drops = Drops(self)
+        self.quick_add = QuickAdd(self)
         self.overlay = Overlay(self)
         self._slices = QTimer(self)
         self._slices.setSingleShot(True)
@@ -183,6 +189,8 @@ class CanvasView(NavigableView):
 
     def bring_into_view(self, ids: tuple[str, ...]) -> None:
         """Centre what is named; zoom only when it does not fit or would be too small to see."""
+        scene = self.scene_data
+        scene.set_folded(scene.folded - around(scene.index, ids))
         box = self.scene_data.index.bounds(ids)
         if box is None:
             return
@@ -223,6 +231,7 @@ class CanvasView(NavigableView):
         self._leave_hover()
         if was_empty != self.scene_data.index.empty:
             self.overlay.place()
+        self._new_drawing |= change.whole
         if change.whole or (was_empty and len(change.devices) > 1 and not self._all_visible()):
             self._fit_soon()
         self.overlay.minimap.update()
@@ -230,6 +239,7 @@ class CanvasView(NavigableView):
 
     def _document_reset(self) -> None:
         self.tool.cancel()
+        self._new_drawing = True
         self.scene_data.set_document(self.context.document.document)
         self._leave_hover()
         self.overlay.place()
@@ -252,6 +262,9 @@ class CanvasView(NavigableView):
 
     def _analysis_changed(self) -> None:
         self.scene_data.set_analysis(self.context.analysis)
+        if self._new_drawing and self.scene_data.report is not None:
+            self._new_drawing = False
+            self.context.set_colour_by(first_cut(self.scene_data.report.placement, self.context.colour_by))
         self.overlay.update_pictures()
         self.refresh()
 
@@ -403,7 +416,46 @@ class CanvasView(NavigableView):
         event.accept()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """On empty canvas quick add, on a container fold it or open it again; else a press like any other."""
+        plain = event.button() == Qt.MouseButton.LeftButton and not event.modifiers()
+        if self.context.tool == "select" and plain:
+            at = event.position()
+            found = self.hit_at(at)
+            if found is None:
+                self._leave_hover()
+                self.quick_add.open_at(at, self.camera.to_scene(at))
+                event.accept()
+                return
+            if self._open(found, at):
+                event.accept()
+                return
         self.mousePressEvent(event)
+
+    def _open(self, found: Hit, at: QPointF) -> bool:
+        """A double-click: a container folds, what stands for many far out comes near, a bundle opens."""
+        painter = self.painter
+        if found.kind == "container":
+            tiles = painter.far.plan.tiles if painter.far is not None else ()
+            if found.row in tiles:
+                self._fit_to(self.scene_data.index.bounds(found.ids))
+            else:
+                self.toggle_fold(found.ids[0])
+            return True
+        if found.kind == "tier":
+            self._fit_to(self.scene_data.index.bounds(found.ids))
+            return True
+        if found.kind == "strand" and len(found.ids) > 1 and self.zoom < OPEN_TRAY_ZOOM:
+            steps = (STARTS[Level.NODES], STARTS[Level.RANKS], OPEN_TRAY_ZOOM)
+            self.zoom_at(at, next(step for step in steps if step > self.zoom) * 1.02 / self.zoom)
+            return True
+        return False
+
+    def toggle_fold(self, container: str) -> None:
+        """Show a container as one box, or what is in it again; the file does not keep it."""
+        scene = self.scene_data
+        scene.set_folded(scene.folded ^ {container})
+        self._leave_hover()
+        self.refresh()
 
     def leaveEvent(self, event: QEvent) -> None:
         self._leave_hover()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from gui.canvas.levels import Level
 from gui.canvas.view import CanvasView
 from model.analysis import analyse
-from model.document.edits import Connect, SetFields, SetJob
+from model.document.edits import Connect, Move, RemoveParts, SetFields, SetJob
 from model.job.spec import apply_set
 from model.topology.types import DeviceKind, Link, LinkKind, State
 from tests.gui.canvas.conftest import Hand
@@ -288,3 +290,90 @@ def test_thirty_thousand_real_paints_do_not_crash(view: CanvasView, put: Put, qt
         if painted % 1000 == 0:
             qtbot.wait(0)
     assert Counting.count >= 30_000
+
+
+def test_a_new_drawing_is_coloured_by_a_dimension_that_cuts_the_job(
+    view: CanvasView, load: Callable[..., None]
+) -> None:
+    load("hgx-h100", nodes=2)
+    analysed(view, "parallel.tp=1", "parallel.pp=2")
+    assert view.context.colour_by == "pp"
+    view.context.set_colour_by("dp")
+    analysed(view, "parallel.pp=4")
+    assert view.context.colour_by == "dp"
+
+
+def test_a_sharp_picture_of_many_links_comes_in_slices(
+    view: CanvasView, qtbot: QtBot, load: Callable[..., None]
+) -> None:
+    load("hgx-h100", nodes=64)
+    analysed(view, "parallel.tp=8")
+    view.zoom_to(0.3)
+    view.come_to_rest()
+    frame = view.frame_cache
+    frame.image(view.camera, view.level, view.lit())
+    assert not frame.quick(view.camera, view.level)
+    sharp = pictured(view)
+    view.pan_by(40, 0)
+    assert view.moving
+    view.come_to_rest()
+    before = frame.paints
+    shifted = pictured(view)  # the last picture, moved, while the next is worked on
+    assert frame.paints == before and shifted != sharp
+    costs = []
+    while True:
+        start = time.thread_time()
+        done = frame.go_on(0.008)
+        costs.append(time.thread_time() - start)
+        if done:
+            break
+    pictured(view)
+    assert frame.paints == before + 1
+    assert len(costs) > 3
+    # process time of one slice: 8 ms and at most one step more
+    assert statistics.median(costs) < 0.02
+    qtbot.waitUntil(lambda: not view.busy)
+
+
+def test_edits_show_while_a_picture_is_on_its_way(
+    view: CanvasView, qtbot: QtBot, load: Callable[..., None]
+) -> None:
+    load("hgx-h100", nodes=64)
+    view.zoom_to(0.3)
+    view.come_to_rest()
+    view.frame_cache.image(view.camera, view.level, view.lit())
+    error = view.theme.color("error").name()
+    assert error not in colours(pictured(view))
+    index = view.scene_data.index
+    gpu = next(index.device_ids[row] for row in view.painter.visible_devices() if row in index.gpu_rows)
+    view.context.document.push(SetFields("device", (gpu,), {"state": State.DOWN}), "Down")
+    pictured(view)
+    view.context.document.undo_stack.undo()
+    view.context.document.undo_stack.redo()
+    qtbot.waitUntil(lambda: view.frame_cache.ready(view.camera, view.level) and not view.busy)
+    assert error in colours(pictured(view))
+
+
+def test_a_patched_raster_equals_one_made_anew(view: CanvasView, load: Callable[..., None]) -> None:
+    load("hgx-h100", nodes=64)
+    view.zoom_to(0.3)
+    view.come_to_rest()
+    document = view.context.document
+    index = view.scene_data.index
+    row = next(row for row in view.painter.visible_devices() if row in index.gpu_rows)
+    gpu = index.device_ids[row]
+    x, y = document.document.layout[gpu]
+
+    def drawn() -> bytes:
+        return view.frame_cache.image(view.camera, view.level, view.lit()).constBits().tobytes()
+
+    drawn()
+    for edit in (Move({gpu: (x + 20, y + 40)}), RemoveParts((gpu,))):
+        document.push(edit, "Edit")
+        patched = drawn()
+        view.frame_cache.set_theme(view.theme)
+        fresh = drawn()
+        different = np.frombuffer(patched, np.uint32) != np.frombuffer(fresh, np.uint32)
+        assert different.mean() < 0.0005  # which of two equal lines lies on top may differ
+    document.undo_stack.undo()
+    assert drawn() is not None
