@@ -29,7 +29,7 @@ from model.text import plural
 Index = QModelIndex | QPersistentModelIndex
 ROW_HEIGHT = 40
 LINE_HEIGHT = 15
-ROOMY_WIDTH = 320  # from here on title and cost share a line
+ROOMY_WIDTH = 300  # from here on title and cost share a line
 MOST_LINES = 6
 _RIGHT = Qt.AlignmentFlag.AlignRight
 _WRAP = int(Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
@@ -61,6 +62,9 @@ class _Form(QWidget):
     def show_row(self, field: QWidget, shown: bool) -> None:
         """Show or hide a row."""
         self._rows.setRowVisible(field, shown)
+
+
+_UNIT = re.compile(r"(?<=\d) (?=%|[GMkT]?B\b|ms\b|µs\b|s\b)")  # a figure and its unit stay in one line
 
 
 class InspectorPanel(QWidget):
@@ -224,7 +228,7 @@ class InspectorPanel(QWidget):
             for device in what.devices:
                 kinds[device.kind] = kinds.get(device.kind, 0) + 1
             lines = (", ".join(f"{count:,} × {KIND_NAMES[kind]}" for kind, count in kinds.items()),)
-        self._lines.setText("\n".join(lines))
+        self._lines.setText(_UNIT.sub("\u00a0", "\n".join(lines)))
         self._lines.setVisible(bool(lines))
 
     def _show_icon(self) -> None:

@@ -194,7 +194,7 @@ class JobPanel(Panel):
         top.setSpacing(6)
         top.addWidget(self.model, 5)
         top.addWidget(self.precision, 3)
-        top.addWidget(self.schedule, 3)
+        top.addWidget(self.schedule, 4)
         self.batch = NumberField(1, 2**31 - 1, "Global batch, sequences")
         self.sequence = NumberField(1, 2**31 - 1, "Sequence length, tokens")
         self.microbatch = NumberField(1, 10**6, "Microbatch, sequences")

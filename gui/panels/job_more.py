@@ -20,6 +20,7 @@ from gui.panels.job_fields import (
     storage_choices,
     value_at,
 )
+from gui.panels.job_rows import capital
 from gui.widgets.fields import ChoiceField, NumberField, TextField
 from gui.widgets.style import label, set_font, set_style
 from model.job.choices import Choice, legal_values
@@ -135,7 +136,7 @@ class MoreFields(QWidget):
                 made.setVisible(shown)
                 if spec.path in self._names:
                     self._names[spec.path].setVisible(shown)
-                self.reasons[spec.path].setText(f"{reason[:1].upper()}{reason[1:]}")
+                self.reasons[spec.path].setText(capital(reason))
                 self.reasons[spec.path].setVisible(bool(reason))
                 set_style(made, mark="error" if reason else "")
                 made.setToolTip(reason or spec.tip)

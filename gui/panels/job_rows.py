@@ -64,7 +64,7 @@ def job_view(job: JobSpec, world: int, spans: Mapping[str, int]) -> JobView:
         found = violations(job, world) if world else ()
     except RailsketchError as error:
         off = tuple(SizeRow(name, _size(job, name, world), "off", "", (), False) for name in SIZES)
-        return JobView(off, Verdict("error", _capital(str(error))), "", None, "", {"model": str(error)})
+        return JobView(off, Verdict("error", capital(str(error))), "", None, "", {"model": str(error)})
     broken: dict[str, str] = {}
     for one in found:
         broken.setdefault(one.field, one.message)
@@ -119,7 +119,7 @@ def _row(
     editable = name != "dp" and not (value == 1 and (only_one or no_experts))
     reason = broken.get(path) or (broken.get("world") if name == "dp" else None)
     if reason:
-        return SizeRow(name, value, "error", _capital(reason), legal, editable)
+        return SizeRow(name, value, "error", capital(reason), legal, editable)
     if value > 1 and only_one:
         return SizeRow(name, value, "error", f"not built yet: {effect}", legal, True)
     if only_one:
@@ -150,7 +150,7 @@ def _verdict(job: JobSpec, world: int, found: tuple[Violation, ...]) -> Verdict:
         return Verdict("off", "No GPUs yet. Place some: the sizes fill themselves in and stay legal.")
     if found:
         more = f" And {plural(len(found) - 1, 'more rule')}." if len(found) > 1 else ""
-        return Verdict("error", _capital(found[0].message) + "." + more)
+        return Verdict("error", capital(found[0].message) + "." + more)
     missing = not_built(job)
     if missing:
         return Verdict("warning", f"Not built yet: {'; '.join(missing)}")
@@ -213,5 +213,7 @@ def _short(count: int) -> str:
     return f"{count:,}"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def capital(text: str) -> str:
+    """A sentence with a capital; the name of a field at its beginning stays as it is."""
+    first = text.split(" ", 1)[0]
+    return text if "_" in first or "." in first else text[:1].upper() + text[1:]

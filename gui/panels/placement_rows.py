@@ -138,7 +138,7 @@ def unplaced(placement: Placement) -> tuple[str, ...]:
 
 
 def stage_layers(layers: int, job: JobSpec) -> tuple[str, ...]:
-    """The layers of each stage: "layers 0–7"; of several chunks "8 layers in 2 chunks" (conventions 24)."""
+    """The layers of each stage: "layers 0–7"; of several chunks "8 in 2 chunks" (conventions 24)."""
     stages, chunks = job.parallel.pp, chunks_per_rank(job)
     sizes = job.parallel.layers_per_stage or (layers // (stages * chunks),) * (stages * chunks)
     if len(sizes) != stages * chunks:
@@ -147,7 +147,7 @@ def stage_layers(layers: int, job: JobSpec) -> tuple[str, ...]:
         held = [0] * stages
         for position, size in enumerate(sizes):
             held[rank_of(job, position)] += size
-        return tuple(f"{plural(count, 'layer')} in {chunks} chunks" for count in held)
+        return tuple(f"{count:,} in {chunks} chunks" for count in held)
     ends = np.cumsum(sizes).tolist()
     return tuple(_span(end - size, size) for end, size in zip(ends, sizes, strict=True))
 

@@ -180,11 +180,19 @@ class LinkDelegate(QStyledItemDelegate):
                 table.title(row),
                 theme.font(12, 600),
                 theme.color("text"),
+                elide=Qt.TextElideMode.ElideMiddle,
             )
             chip = top.adjusted(int(used) + 5, 0, 0, 0)
             draw_text(painter, chip, text, font, theme.color("text-2"))
         else:
-            draw_text(painter, top, table.title(row), theme.font(12, 600), theme.color("text"))
+            draw_text(
+                painter,
+                top,
+                table.title(row),
+                theme.font(12, 600),
+                theme.color("text"),
+                elide=Qt.TextElideMode.ElideMiddle,
+            )
         draw_text(painter, bottom, table.flows(row), theme.font(11), theme.color("text-3"))
 
     def _load(self, painter: QPainter, rect: QRect, load: LinkLoad, scale: float) -> None:

@@ -100,8 +100,8 @@ class LinkTable:
         return int(rows[0]) if len(rows) else None
 
     def title(self, row: int) -> str:
-        """ "leaf5 → spine2", of the first member."""
-        return direction_name(self.report, self.directed(row))
+        """ "leaf5 → spine2", of the first member; without a container that all of the drawing lies in."""
+        return direction_name(self.report, self.directed(row)).removeprefix(self._home)
 
     def count(self, row: int) -> int:
         """How many equal directed links the row stands for."""
@@ -137,6 +137,11 @@ class LinkTable:
         """The load at the right end of every bar: capacity is then a tick at 1 ÷ scale."""
         most = float(self.report.oversubscription.max(initial=0.0))
         return min(max(1.5, most), 4.0)
+
+    @cached_property
+    def _home(self) -> str:
+        inside = [name for name in self.report.fabric.device_ids if "." in name]
+        return _shared_home(min(inside), max(inside)) if inside else ""
 
     @cached_property
     def _by_link(self) -> csc_array:
@@ -253,9 +258,18 @@ def direction_name(report: StepReport, directed: int) -> str:
 
 
 def _short(name: str, other: str) -> str:
-    """`name` without the container that `other` already names: node00.nic4 after node00.gpu4 → nic4."""
-    head, _, tail = name.rpartition(".")
-    return tail if head and other.startswith(head + ".") else name
+    """`name` without the containers that `other` already names: node00.nic4 after node00.gpu4 → nic4."""
+    return name[len(_shared_home(name, other)) :]
+
+
+def _shared_home(a: str, b: str) -> str:
+    """The containers that two names begin with: "rack01." of rack01.nvsw1.c0 and rack01.tray01.gpu0."""
+    shared = ""
+    for one, other in zip(a.split(".")[:-1], b.split(".")[:-1], strict=False):
+        if one != other:
+            break
+        shared += f"{one}."
+    return shared
 
 
 def stage_text(stages: list[int]) -> str:

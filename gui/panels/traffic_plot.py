@@ -17,6 +17,7 @@ from gui.panels.traffic_plot_rows import Curve, FloatArray, link_curve, thinned
 from gui.widgets.elided import ElidedLabel
 from model.step.report import StepReport
 
+LOWEST_FINE = 64  # pixels that a tick every 50 % needs
 LOWEST_TOP, HIGHEST_TOP = 110.0, 400.0
 
 
@@ -133,7 +134,7 @@ class UtilisationPlot(QWidget):
     def _range(self) -> None:
         start, end = self._window
         self._plot.setRange(xRange=(start, end), yRange=(0.0, self._top), padding=0, disableAutoRange=True)
-        step = 50 if self._top <= 220 else 100
+        step = 50 if self._top <= 220 and self._plot.height() >= LOWEST_FINE else 100
         self._left.setTicks([[(value, str(value)) for value in range(0, int(self._top) + 1, step)]])
         ticks, decimals, unit = axis_ticks(start, end, 4)
         name = {1.0: "s", 1e-3: "ms"}.get(unit, "µs")

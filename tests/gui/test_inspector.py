@@ -44,14 +44,14 @@ def test_titles(drawing: AppContext) -> None:
 def test_empty_says_the_next_act(panel: InspectorPanel) -> None:
     assert panel.header.title.text() == "Properties"
     assert not panel.state.isVisible() and not panel.name.isVisible()
-    assert "Select a device" in panel._lines.text()
+    assert "Select a device" in panel._lines.text().replace("\u00a0", " ")
 
 
 def test_facts_of_a_device_count_its_ports(panel: InspectorPanel, drawing: AppContext) -> None:
     drawing.set_selection({"node.gpu0"})
     # 9 of the 18 NVLinks of an H100 go to the switch, its one PCIe port to the NIC.
-    assert "18 × NVLink 4 · 450 GB/s/dir · 700 W" in panel._lines.text()
-    assert "9 of 18 NVLinks used" in panel._lines.text()
+    assert "18 × NVLink 4 · 450 GB/s/dir · 700 W" in panel._lines.text().replace("\u00a0", " ")
+    assert "9 of 18 NVLinks used" in panel._lines.text().replace("\u00a0", " ")
     assert panel.speed.isVisible() and panel.rail.value() == 0
 
 
@@ -179,7 +179,7 @@ def test_network_speeds_are_offered_by_name(drawing: AppContext) -> None:
 def test_facts_of_a_link_say_its_load(panel: InspectorPanel, drawing: AppContext) -> None:
     drawing.set_analysis(analyse(drawing.document.document))
     drawing.set_selection({"d"})
-    text = panel._lines.text()
+    text = panel._lines.text().replace("\u00a0", " ")
     assert "50.0 GB/s each direction" in text
     if drawing.analysis is not None and drawing.analysis.report is not None:
         assert "node.nic0 → leaf0: peak 0 %, mean 0 %" in text

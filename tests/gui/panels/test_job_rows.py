@@ -115,10 +115,10 @@ def test_brush_counts_follow_the_job() -> None:
             ("parallel.pp=4", "parallel.layers_per_stage=[7,9,16,0]"),
             ("layers 0–6", "layers 7–15", "layers 16–31", "no layer"),
         ),
-        (("parallel.pp=2", "parallel.vpp=2"), ("16 layers in 2 chunks", "16 layers in 2 chunks")),
+        (("parallel.pp=2", "parallel.vpp=2"), ("16 in 2 chunks", "16 in 2 chunks")),
         (
             ("parallel.pp=2", "schedule=zb-v", "parallel.layers_per_stage=[7,9,15,1]"),
-            ("8 layers in 2 chunks", "24 layers in 2 chunks"),
+            ("8 in 2 chunks", "24 in 2 chunks"),
         ),
     ],
 )

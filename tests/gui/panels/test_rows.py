@@ -31,10 +31,12 @@ from gui.panels.traffic_links_rows import (
 from gui.panels.traffic_matrix_rows import LEVELS, blocks_of, heat_levels, heat_table, matrix_view
 from gui.panels.traffic_plot_rows import Curve, link_curve, thinned
 from model.analysis import analyse
+from model.document.start import document_from
 from model.job.memory import StageMemory
 from model.job.spec import JobSpec, apply_set
 from model.step.report import Block, BlockKind, Finding, Lane, Segments, Severity, StepReport
 from tests.gui.panels.conftest import make_document
+from topology_templates.registry import build
 
 # --- links ---
 
@@ -370,3 +372,15 @@ def test_groups_say_what_fell_back_and_how_hashing_went() -> None:
     tier = next(iter(tiers.values()))
     row = next(row for row in rows if row.id == tier.exchange_id)
     assert f"worst cable {tier.drawn:.2f}× even, {tier.expected:.2f}× expected" in row.remark
+
+
+def test_names_of_links_leave_out_what_goes_without_saying() -> None:
+    rack = build("gb200-nvl72", {"racks": 1})
+    document = document_from("rack", rack.devices, rack.links, rack.containers, rack.positions)
+    document.job = apply_set(document.job, "parallel.tp=4")
+    found = analyse(document).report
+    assert found is not None
+    table = LinkTable(found)
+    titles = {table.title(row) for row in range(len(table))}
+    assert titles and not any("rack01" in title for title in titles)
+    assert any(title.startswith("tray01.gpu0 → nvsw") for title in titles)
