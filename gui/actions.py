@@ -85,6 +85,8 @@ ACTIONS: Mapping[str, ActionSpec] = {
         _spec("edit.find", "&Find…", "Ctrl+F", "search", When.NOT_EMPTY, "Find a name, kind or finding"),
         _spec("edit.select_by", "Select &by…", "Ctrl+Shift+F", "", When.NOT_EMPTY,
               "Select by kind, model, rail, group, rack, state or finding"),
+        _spec("edit.replace_model", "Replace &model…", "Ctrl+H", "", When.NOT_EMPTY,
+              "Replace a model of device everywhere"),
         _spec("tool.select", "&Select", "V", "select", tip="Select and move", group="tool"),
         _spec("tool.pan", "&Pan", "H", "pan", tip="Move the view", group="tool"),
         _spec("tool.connect", "&Connect", "C", "connect", tip="Connect two devices", group="tool"),
@@ -130,7 +132,7 @@ MENUS: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
     ("&Edit", (
         "edit.undo", "edit.redo", SEPARATOR, "edit.cut", "edit.copy", "edit.paste", "edit.duplicate",
         "edit.delete", SEPARATOR, "edit.select_all", "edit.deselect", "edit.select_by", SEPARATOR,
-        "edit.find",
+        "edit.find", "edit.replace_model",
     )),
     ("&View", (
         "view.fit", "view.fit_selection", "view.actual", "view.zoom_in", "view.zoom_out", SEPARATOR,

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
+from model.errors import EditRefused
+
 if TYPE_CHECKING:
     from gui.context import AppContext
+    from model.document.edits import Edit
 
 
 class BulkCommands(QObject):
@@ -25,6 +28,7 @@ class BulkCommands(QObject):
         return {
             "edit.find": self.find,
             "edit.select_by": self.select_by,
+            "edit.replace_model": self.replace_model,
         }
 
     def find(self) -> None:
@@ -42,3 +46,28 @@ class BulkCommands(QObject):
         dialog = SelectDialog(self._context, self._window)
         dialog.exec()
         dialog.deleteLater()
+
+    def replace_model(self) -> None:
+        """Put another model in place of devices, and light what then no longer fits."""
+        from gui.dialogs.replace_model import ReplaceModelDialog
+
+        dialog = ReplaceModelDialog(self._context, self._window)
+        accepted = dialog.exec() == ReplaceModelDialog.DialogCode.Accepted
+        plan = dialog.plan
+        dialog.deleteLater()
+        if not accepted or plan is None:
+            return
+        if self._push(plan.edit, dialog.text):
+            self._context.set_lit_links(
+                [ident for misfit in plan.misfits for ident in misfit.links],
+                [ident for misfit in plan.misfits for ident in misfit.devices],
+            )
+            self._context.say(f"{dialog.text}.")
+
+    def _push(self, edit: Edit, text: str) -> bool:
+        try:
+            self._context.document.push(edit, text)
+        except EditRefused as refusal:
+            self._context.say(str(refusal))
+            return False
+        return True

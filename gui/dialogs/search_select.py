@@ -198,6 +198,7 @@ class SelectDialog(QDialog):
     def _buttons(self) -> QWidget:
         self.how = ChoiceField("What to do with the selection")
         self.how.set_options(HOW if self._context.selection else HOW[:1])
+        self.how.setMinimumWidth(210)
         self.how.set_value("new")
         self.how.committed.connect(lambda _value: self._show_count())
         self.count = label("", 11, 400, "2")

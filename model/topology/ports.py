@@ -222,6 +222,30 @@ def check_connect(
     return Allowed(chosen, lane, most)
 
 
+def misfit(a: Device, b: Device, link: Link) -> str:
+    """Why no gesture would make this link between two devices, free ports aside; empty where one would."""
+    for device in (a, b):
+        if spec_of(device) is None:
+            return f'{device.id} is of the model "{device.model}", which the catalogue does not have'
+    kinds = link_kinds(a, b)
+    if link.kind not in kinds:
+        wanted = " or ".join(LINK_NAMES[kind] for kind in kinds)
+        return f"{LINK_NAMES[link.kind]} does not join them; {wanted} does" if kinds else _why_not(a, b)
+    mismatch = _scale_up_mismatch(a, b) if link.kind in SCALE_UP_LINKS else None
+    if mismatch:
+        return mismatch
+    for device in (a, b):
+        group = _group(device, family_of(link.kind))
+        if group is None:
+            return f"{device.id} has no {LINK_NAMES[link.kind]} port"
+        if link.lane_bytes_per_s > group.lane_bytes_per_s * (1 + 1e-9):
+            return (
+                f"{device.id} has a {group.name(link.kind)} of {format_rate(group.lane_bytes_per_s)}, "
+                f"and the link {format_rate(link.lane_bytes_per_s)}"
+            )
+    return ""
+
+
 def _room(
     topology: Topology, device: Device, group: PortGroup, kind: LinkKind, lane: float, count: int
 ) -> tuple[int, str]:
