@@ -127,13 +127,13 @@ def _row(
     if no_experts:
         return SizeRow(name, value, "off", "this model has no experts", legal, editable)
     texts = {
-        "tp": lambda: f"{shape.heads} heads, {shape.kv_heads} KV heads: {_listed(legal)} legal",
+        "tp": lambda: f"{shape.heads} heads, {shape.kv_heads} KV heads: {_listed(legal)}",
         "cp": lambda: (
             f"off; 2 × CP must divide {job.sequence_length:,}"
             if value == 1
-            else f"of {job.sequence_length:,} tokens: {_listed(legal)} legal"
+            else f"of {job.sequence_length:,} tokens: {_listed(legal)}"
         ),
-        "ep": lambda: f"{shape.moe.experts if shape.moe else 0} experts: {_listed(legal)} legal",
+        "ep": lambda: f"{shape.moe.experts if shape.moe else 0} experts: {_listed(legal)}",
         "pp": lambda: _stage_text(job, shape),
         "dp": lambda: _replica_text(job, world),
     }
@@ -202,8 +202,8 @@ def _replica_text(job: JobSpec, world: int) -> str:
 
 def _listed(values: tuple[int, ...]) -> str:
     if len(values) > _MOST_SHOWN:
-        return f"{' '.join(str(value) for value in values[: _MOST_SHOWN - 2])} … {values[-1]}"
-    return " ".join(str(value) for value in values) or "none"
+        return f"{' '.join(str(value) for value in values[: _MOST_SHOWN - 3])} … {values[-1]}"
+    return f"{' '.join(str(value) for value in values) or 'none'} legal"
 
 
 def _short(count: int) -> str:

@@ -30,6 +30,9 @@ def test_legal_job_reads_as_in_the_picture() -> None:
     view = job_view(mixtral_job(), 32, {})
     found = rows(mixtral_job())
     assert found["tp"] == ("ok", "32 heads, 8 KV heads: 1 2 4 8 legal")
+    assert rows(apply_set(mixtral_job(), "model=llama3-70b"), 1024)["tp"][1] == (
+        "64 heads, 8 KV heads: 1 2 4 … 64"
+    )
     assert found["pp"] == ("ok", "32 layers → 8 a stage")
     assert found["dp"] == ("ok", "derived: 32 GPUs ÷ (1 × 1 × 4)")
     assert found["ep"][0] == "ok" and found["ep"][1].startswith("8 experts: 1 2 4 8")

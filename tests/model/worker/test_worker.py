@@ -22,12 +22,14 @@ from model.worker.messages import (
     Analysed,
     ApplyEdit,
     AskChecksum,
+    AskWhatIf,
     Checksum,
     OutOfStep,
     SharedFabric,
     Stage,
     Stop,
     Unchanged,
+    WhatIfAnswer,
     edit_messages,
     load_messages,
 )
@@ -227,3 +229,21 @@ def test_arrays_survive_the_way_and_the_block_is_gone() -> None:
     with pytest.raises(FileNotFoundError):
         unpack(parcel)
     discard(parcel)
+
+
+def test_a_question_neither_stops_an_analysis_nor_is_answered_before_it(window: Window) -> None:
+    document = cluster(spec=job("parallel.tp=2"))
+    question = AskWhatIf("gpu", ("n0.g0",))
+    window.send(load_messages(1, document.content()))
+    window.send([AskWhatIf("gpu", ("nobody",)), question])
+    analysed = window.receive(Analysed)
+    assert analysed.revision == 1
+    analysis = window.fetcher.fetched(analysed)
+    answer = window.receive(WhatIfAnswer)
+    assert answer.question == question and answer.revision == 1
+    assert answer.result is not None and answer.result.before_s == analysis.report.totals.time_s
+    # Without a legal job there is nothing to ask about.
+    window.send(edit_messages(2, SetJob(job("parallel.tp=3"))))
+    window.send([question])
+    answer = window.receive(WhatIfAnswer)
+    assert answer.result is None and "no step" in answer.reason
