@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.actions import ACTIONS, MENUS, RECENT, TOOL_BAR, ActionSet, When
+from gui.arrange_commands import ArrangeCommands
 from gui.bulk_commands import BulkCommands
 from gui.context import Tool
 from gui.edit_commands import EditCommands
@@ -62,6 +63,7 @@ class MainWindow(QMainWindow):
         self.files = FileCommands(context, self)
         self.edits = EditCommands(context, self)
         self.bulk = BulkCommands(context, self)
+        self.arrange = ArrangeCommands(context, self)
         self.actions_ = ActionSet(context, self._handlers(), self._states, self)
         self.title_bar = TitleBar(context)
         self.setMenuWidget(self.title_bar)
@@ -210,6 +212,7 @@ class MainWindow(QMainWindow):
             **self.files.handlers(),
             **self.edits.handlers(),
             **self.bulk.handlers(),
+            **self.arrange.handlers(),
             "file.start": self.show_start,
             "file.quit": self.close,
             "theme.toggle": context.theme.toggle,
