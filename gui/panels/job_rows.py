@@ -22,7 +22,7 @@ from model.traffic.fabric import gpu_indices
 Mark = Literal["ok", "warning", "error", "off"]
 SIZES = ("tp", "cp", "ep", "pp", "dp")
 _EFFECTS = {row.path: row.effect for row in TABLE}
-_MOST_SHOWN = 6
+_MOST_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ def _row(
     }
     across = spans.get(name, 1)
     if value > 1 and across > 1:
-        reach = f"group spans {plural(across, 'NVLink domain')}"
-        head = f"{shape.moe.experts} experts; " if name == "ep" and shape.moe else ""
+        reach = f"spans {plural(across, 'NVLink domain')}"
+        head = f"{shape.moe.experts} experts; " if name == "ep" and shape.moe else "group "
         return SizeRow(name, value, "warning", head + reach, legal, editable)
     return SizeRow(name, value, "ok", texts[name](), legal, editable)
 
@@ -202,7 +202,7 @@ def _replica_text(job: JobSpec, world: int) -> str:
 
 def _listed(values: tuple[int, ...]) -> str:
     if len(values) > _MOST_SHOWN:
-        return f"{' '.join(str(value) for value in values[: _MOST_SHOWN - 3])} … {values[-1]}"
+        return f"{' '.join(str(value) for value in values[: _MOST_SHOWN - 1])} … {values[-1]}"
     return f"{' '.join(str(value) for value in values) or 'none'} legal"
 
 

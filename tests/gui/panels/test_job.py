@@ -314,5 +314,5 @@ def test_a_group_that_leaves_its_domain_is_warned_of(
     context.document.push(SetJob(apply_set(job, "parallel.order=tp-cp-dp-ep-pp")), "outside")
     assert reanalyse(context).legal
     line = panel.sizes["ep"]
-    assert line.reason.text() == "8 experts; group spans 2 NVLink domains"
+    assert line.reason.text() == "8 experts; spans 2 NVLink domains"
     assert line.field is not None and line.field.property("mark") == "warning"

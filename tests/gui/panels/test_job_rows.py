@@ -43,7 +43,7 @@ def test_legal_job_reads_as_in_the_picture() -> None:
 
 
 def test_a_group_over_several_domains_is_a_warning() -> None:
-    assert rows(mixtral_job(), ep=2)["ep"] == ("warning", "8 experts; group spans 2 NVLink domains")
+    assert rows(mixtral_job(), ep=2)["ep"] == ("warning", "8 experts; spans 2 NVLink domains")
 
 
 def test_an_illegal_size_says_why_and_what_is_near() -> None:
