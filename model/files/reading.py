@@ -43,13 +43,17 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _unzip(data: bytes, path: Path) -> bytes:
-    unzip = zlib.decompressobj(wbits=31)
-    try:
-        text = unzip.decompress(data, LARGEST_FILE + 1)
-    except zlib.error:
-        raise InputError(f"{path} is a broken gzip file.{_hint(path)}") from None
-    if not unzip.eof and len(text) <= LARGEST_FILE:
-        raise InputError(f"{path} ends too early: it was not written to its end.{_hint(path)}")
+    """One or more gzip members, one after the other."""
+    text = b""
+    while data and len(text) <= LARGEST_FILE:
+        unzip = zlib.decompressobj(wbits=31)
+        try:
+            text += unzip.decompress(data, LARGEST_FILE + 1 - len(text))
+        except zlib.error:
+            raise InputError(f"{path} is a broken gzip file.{_hint(path)}") from None
+        if not unzip.eof and len(text) <= LARGEST_FILE:
+            raise InputError(f"{path} ends too early: it was not written to its end.{_hint(path)}")
+        data = unzip.unused_data.lstrip(b"\0")  # files are padded with zeros by some tools
     return text
 
 
@@ -62,7 +66,7 @@ def parse_json(data: bytes, path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a JSON text in UTF-8.") from None
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
             message = f"{path} ends too early (line {error.lineno}): it was not written to its end."
@@ -71,6 +75,10 @@ def parse_json(data: bytes, path: Path) -> dict[str, Any]:
         raise InputError(message + _hint(path)) from None
     except RecursionError:
         raise InputError(f"{path} is nested too deeply to be a file of this program.") from None
+    except _FieldTwice as error:
+        raise InputError(
+            f"{path} has the field {shown(str(error))} twice in one object.{_hint(path)}"
+        ) from None
     except ValueError as error:
         raise InputError(f"{path} holds a number that cannot be used: {error}.") from None
     if _SURROGATE.search(text) and _holds_half_character(value):
@@ -87,6 +95,18 @@ def _holds_half_character(value: object) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+class _FieldTwice(Exception):
+    """An object has two fields of this name, of which all but the last would be lost."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise _FieldTwice(next(name for name in found if names.count(name) > 1))
+    return found
 
 
 def _refuse_constant(name: str) -> NoReturn:

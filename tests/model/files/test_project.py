@@ -171,6 +171,7 @@ BAD_BYTES = {
     "NaN": (WHOLE.replace(b"50000000000.0", b"NaN", 1), "NaN is no number"),
     "Infinity": (WHOLE.replace(b"50000000000.0", b"-Infinity", 1), "Infinity is no number"),
     "endless digits": (WHOLE.replace(b"50000000000.0", b"9" * 5000, 1), "a number that cannot be used"),
+    "a field twice": (WHOLE.replace(b'"name"', b'"name": "one", "name"', 1), 'has the field "name" twice'),
     "half a character": (WHOLE.replace(b"node0.gpu0", b"node0.\\ud800", 1), "holds half a character"),
     "too large a float": (WHOLE.replace(b"50000000000.0", b"1e999", 1), "must be from 1 to 1e.18"),
     "beyond 64 bits": (WHOLE.replace(b"50000000000.0", b"9" * 400, 1), "a number that is too large"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,13 @@ def test_text_that_is_no_text_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_pair_of_surrogates_is_a_character(tmp_path: Path) -> None:
     text = json_text(project_json(node_document()) | {"name": "rack"}).replace('"rack"', '"\\ud83d\\ude80"')
     assert parse_json(text.encode(), tmp_path / "p.json")["name"] == "🚀"
+
+
+def test_a_gzip_file_of_several_members_is_read_whole(tmp_path: Path) -> None:
+    text = json_text(project_json(node_document())).encode()
+    path = tmp_path / "p.json.gz"
+    path.write_bytes(gzip.compress(text[:100]) + gzip.compress(text[100:]) + b"\0" * 8)
+    assert open_any(path).same_as(node_document())
 
 
 SAVER = """
