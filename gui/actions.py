@@ -79,6 +79,8 @@ ACTIONS: Mapping[str, ActionSpec] = {
         _spec("edit.copy", "&Copy", "Ctrl+C", "copy", When.DEVICES_SELECTED),
         _spec("edit.paste", "&Paste", "Ctrl+V", "paste", When.CLIPBOARD),
         _spec("edit.duplicate", "D&uplicate", "Ctrl+D", "duplicate", When.DEVICES_SELECTED),
+        _spec("edit.duplicate_row", "Duplicate in a &row…", "Ctrl+Shift+D", "", When.DEVICES_SELECTED,
+              "Make several copies in a row, with names counted on"),
         _spec("edit.delete", "&Delete", "Del", "delete", When.SELECTION),
         _spec("edit.select_all", "Select &all", "Ctrl+A", "", When.NOT_EMPTY),
         _spec("edit.deselect", "D&eselect", "Ctrl+Shift+A", "", When.SELECTION),
@@ -141,8 +143,8 @@ MENUS: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
     )),
     ("&Edit", (
         "edit.undo", "edit.redo", SEPARATOR, "edit.cut", "edit.copy", "edit.paste", "edit.duplicate",
-        "edit.delete", SEPARATOR, "edit.select_all", "edit.deselect", "edit.select_by", SEPARATOR,
-        "edit.find", "edit.replace_model", SEPARATOR,
+        "edit.duplicate_row", "edit.delete", SEPARATOR, "edit.select_all", "edit.deselect", "edit.select_by",
+        SEPARATOR, "edit.find", "edit.replace_model", SEPARATOR,
         ("A&rrange", (
             "arrange.tidy", SEPARATOR, "arrange.left", "arrange.centre", "arrange.right", SEPARATOR,
             "arrange.top", "arrange.middle", "arrange.bottom", SEPARATOR, "arrange.across", "arrange.down",

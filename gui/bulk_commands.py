@@ -29,6 +29,7 @@ class BulkCommands(QObject):
             "edit.find": self.find,
             "edit.select_by": self.select_by,
             "edit.replace_model": self.replace_model,
+            "edit.duplicate_row": self.duplicate_row,
         }
 
     def find(self) -> None:
@@ -63,6 +64,17 @@ class BulkCommands(QObject):
                 [ident for misfit in plan.misfits for ident in misfit.devices],
             )
             self._context.say(f"{dialog.text}.")
+
+    def duplicate_row(self) -> None:
+        """Make several copies of the selection along a row."""
+        from gui.dialogs.duplicate import DuplicateDialog
+
+        dialog = DuplicateDialog(self._context, self._window)
+        accepted = dialog.exec() == DuplicateDialog.DialogCode.Accepted
+        row = dialog.row
+        dialog.deleteLater()
+        if accepted and row is not None and self._push(row.edit, dialog.text):
+            self._context.go_to(ident for names in row.names for ident in names)
 
     def _push(self, edit: Edit, text: str) -> bool:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from model.document.document import Document, Position
@@ -53,27 +53,46 @@ def copy(document: Document, ids: Iterable[str]) -> Fragment:
 
 def paste(document: Document, fragment: Fragment, offset: Position) -> AddParts:
     """The edit that adds the fragment, moved by `offset` scene units, with ids that are free."""
-    topology = document.topology
-    names = _new_names(topology, fragment)
+    return paste_all(document, fragment, (offset,))[0]
 
+
+def paste_all(
+    document: Document, fragment: Fragment, offsets: Sequence[Position]
+) -> tuple[AddParts, tuple[Mapping[str, str], ...]]:
+    """The edit that adds the fragment once for each offset, and for each copy the new ids by the old ones."""
+    names = _Names(document.topology)
+    given = tuple(_new_names(names, fragment) for _ in offsets)
+    copies = [
+        _copied(document.topology, fragment, new, offset) for new, offset in zip(given, offsets, strict=True)
+    ]
+    positions = {ident: at for one in copies for ident, at in one.positions.items()}
+    edit = AddParts(
+        tuple(device for one in copies for device in one.devices),
+        tuple(link for one in copies for link in one.links),
+        tuple(box for one in copies for box in one.containers),
+        positions,
+    )
+    return edit, given
+
+
+def _copied(topology: Topology, fragment: Fragment, names: Mapping[str, str], offset: Position) -> Fragment:
     def parent(thing: Device | Container) -> str | None:
         if thing.parent is None or thing.parent in names:
             return names.get(thing.parent or "")
         return thing.parent if topology.has_container(thing.parent) else None
 
-    containers = tuple(
-        replace(each, id=names[each.id], parent=parent(each), label=_new_label(each, names[each.id]))
-        for each in fragment.containers
+    return Fragment(
+        tuple(
+            replace(each, id=names[each.id], parent=parent(each), label=_new_label(each, names[each.id]))
+            for each in fragment.devices
+        ),
+        tuple(replace(each, id=names[each.id], a=names[each.a], b=names[each.b]) for each in fragment.links),
+        tuple(
+            replace(each, id=names[each.id], parent=parent(each), label=_new_label(each, names[each.id]))
+            for each in fragment.containers
+        ),
+        {names[ident]: (x + offset[0], y + offset[1]) for ident, (x, y) in fragment.positions.items()},
     )
-    devices = tuple(
-        replace(each, id=names[each.id], parent=parent(each), label=_new_label(each, names[each.id]))
-        for each in fragment.devices
-    )
-    links = tuple(
-        replace(each, id=names[each.id], a=names[each.a], b=names[each.b]) for each in fragment.links
-    )
-    positions = {names[ident]: (x + offset[0], y + offset[1]) for ident, (x, y) in fragment.positions.items()}
-    return AddParts(devices, links, containers, positions)
 
 
 def _expand(topology: Topology, ids: set[str]) -> tuple[set[str], set[str]]:
@@ -116,9 +135,8 @@ class _Names:
         return ident
 
 
-def _new_names(topology: Topology, fragment: Fragment) -> dict[str, str]:
+def _new_names(names: _Names, fragment: Fragment) -> dict[str, str]:
     """New ids by old id. Names follow their container: node0.gpu3 in node0 → node1.gpu3 in node1."""
-    names = _Names(topology)
     new: dict[str, str] = {}
     for container in sorted(fragment.containers, key=lambda each: each.id.count(".")):
         new[container.id] = names.take(_prefixed(container.id, new))
