@@ -27,6 +27,7 @@ class FakeEngine(QObject):
     """Writes down what it is told."""
 
     analysed = Signal(object)
+    what_if = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,6 +38,9 @@ class FakeEngine(QObject):
 
     def send(self, edit: object, revision: int) -> None:
         self.heard.append(("edit", edit, revision))
+
+    def ask_what_if(self, subject: str, ids: tuple[str, ...]) -> None:
+        self.heard.append((subject, ids, 0))
 
 
 def test_setters_speak_only_when_something_changed(context: AppContext) -> None:
@@ -120,6 +124,12 @@ def test_attached_engine_feeds_the_context(context: AppContext) -> None:
     assert [kind for kind, _, _ in engine.heard] == ["load", "edit", "edit", "load"]
     assert engine.heard[1][1] == edit
     assert [revision for _, _, revision in engine.heard] == [1, 2, 3, 4]
+    context.ask_what_if("link", ["a", "b"])
+    assert engine.heard[-1] == ("link", ("a", "b"), 0)
+    with_answer: list[object] = []
+    context.what_if_answered.connect(with_answer.append)
+    engine.what_if.emit("answer")
+    assert with_answer == ["answer"]
     engine.analysed.emit(analysis(4))
     assert context.analysis is not None and context.analysis.revision == 4
 
