@@ -74,8 +74,10 @@ def _sides(box: FloatArray, devices: FloatArray) -> IntArray:
     gap = np.maximum(b[:, 0] - a[:, 2], a[:, 0] - b[:, 2])
     a_left = a[:, 0] + a[:, 2] <= b[:, 0] + b[:, 2]
     beside = ~a_above & ~b_above & (gap > 0)
-    for strand in np.flatnonzero(beside).tolist():
-        beside[strand] = not _blocked(a[strand], b[strand], devices)
+    if beside.any():
+        rows = _Rows(devices)
+        for strand in np.flatnonzero(beside).tolist():
+            beside[strand] = not rows.block(a[strand], b[strand])
     first = np.where(a_above, _BOTTOM, _TOP)
     second = np.where(b_above, _BOTTOM, _TOP)
     first = np.where(beside, np.where(a_left, _RIGHT, _LEFT), first)
@@ -83,13 +85,35 @@ def _sides(box: FloatArray, devices: FloatArray) -> IntArray:
     return np.stack((first, second), axis=1).astype(np.int32)
 
 
-def _blocked(a: FloatArray, b: FloatArray, devices: FloatArray) -> bool:
-    """Whether a device stands in the way from one box to another beside it."""
-    left, right = min(a[2], b[2]), max(a[0], b[0])
-    middles = ((a[1] + a[3]) / 2, (b[1] + b[3]) / 2)
-    low, high = min(middles) - _CORRIDOR, max(middles) + _CORRIDOR
-    between = (devices[:, 0] < right) & (devices[:, 2] > left)
-    return bool((between & (devices[:, 1] < high) & (devices[:, 3] > low)).any())
+class _Rows:
+    """Boxes of devices by height, so that few are looked at to see what stands between two others."""
+
+    def __init__(self, devices: FloatArray) -> None:
+        self._devices = devices
+        self._widest = float((devices[:, 2] - devices[:, 0]).max(initial=0.0))
+        self._tallest = float((devices[:, 3] - devices[:, 1]).max(initial=1.0))
+        row = np.floor((devices[:, 1] + devices[:, 3]) / 2 / self._tallest).astype(np.int64)
+        order = np.lexsort((devices[:, 0], row))
+        begins = np.flatnonzero(np.diff(row[order]) != 0) + 1
+        parts = np.split(order, begins)
+        self._rows = {int(row[part[0]]): (part, devices[part, 0]) for part in parts if len(part)}
+
+    def block(self, a: FloatArray, b: FloatArray) -> bool:
+        """Whether a device stands in the way from one box to another beside it."""
+        left, right = min(a[2], b[2]), max(a[0], b[0])
+        middles = ((a[1] + a[3]) / 2, (b[1] + b[3]) / 2)
+        low, high = min(middles) - _CORRIDOR, max(middles) + _CORRIDOR
+        first = int((low - self._tallest / 2) // self._tallest)
+        for number in range(first, int((high + self._tallest / 2) // self._tallest) + 1):
+            if number not in self._rows:
+                continue
+            part, x0 = self._rows[number]
+            begin, end = np.searchsorted(x0, (left - self._widest, right))
+            near = self._devices[part[begin:end]]
+            between = (near[:, 0] < right) & (near[:, 2] > left) & (near[:, 1] < high) & (near[:, 3] > low)
+            if between.any():
+                return True
+        return False
 
 
 def _anchors(strands: Strands, side: IntArray) -> FloatArray:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from gui.canvas.camera import Camera
 from gui.canvas.far_layout import FarLayout
-from gui.canvas.far_plan import FarPlan, TileLoads, gpus_in_group, group_loads, tier_loads
+from gui.canvas.far_plan import FarPlan, TileLoads, group_loads, tier_loads
 from gui.canvas.gpu_look import runs
 from gui.canvas.lettering import Lettering
 from gui.canvas.loads import OVER_STEP, oversubscribed, steps_of
@@ -34,6 +34,7 @@ _TIER_WORDS = {
 _NAMED_TILE = (42.0, 15.0)
 _STRIP_TILE = (34.0, 26.0)
 _MOST_TEXTS = 300
+_ROUND, _MANY = 2.0, 100  # corners that nobody sees cost more than all the rest
 
 
 class FarPainter:
@@ -95,7 +96,7 @@ class FarPainter:
         shown = np.flatnonzero(open_tiles)
         if not len(shown):
             return
-        spare = self._spare(scene, plan)
+        spare = scene.spare_tiles(plan)
         rects = {tile: _rect(boxes[tile]).adjusted(1, 1, -1, -1) for tile in shown.tolist()}
         radius = min(4.0, min(rects[int(shown[0])].width(), rects[int(shown[0])].height()) / 5)
         by_step: dict[int, list[int]] = defaultdict(list)
@@ -110,6 +111,9 @@ class FarPainter:
             else:
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(self.theme.ramp(step))
+            if radius < _ROUND and len(members) > _MANY:
+                painter.drawRects([rects[tile] for tile in members])
+                continue
             for tile in members:
                 painter.drawRoundedRect(rects[tile], radius, radius)
         self._crosses(painter, [rects[tile] for tile in by_step[-1]])
@@ -118,15 +122,6 @@ class FarPainter:
             for tile, rect in rects.items():
                 self._tile_text(painter, scene, plan, loads, tile, rect, bool(spare[tile]))
         self._strips(painter, scene, plan, rects)
-
-    def _spare(self, scene: Scene, plan: FarPlan) -> np.ndarray:
-        """Tiles whose GPUs all have no place in the job, once a job has a result."""
-        group = scene.gpus.group
-        if scene.report is None or not len(plan.tiles):
-            return np.zeros(len(plan.tiles), dtype=bool)
-        placed = np.append(0, np.cumsum(group[plan.gpu_place] >= 0))
-        start = plan.gpu_start
-        return (np.diff(start) > 0) & (placed[start[1:]] == placed[start[:-1]])
 
     def _crosses(self, painter: QPainter, rects: list[QRectF]) -> None:
         painter.setPen(QPen(self.theme.color("error"), 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
@@ -295,7 +290,7 @@ class FarPainter:
         middle = rect.top() + (8.0 if tight else 12.0)
         name = self.lettering.cut(scene.container_name(int(plan.groups[number])), px, 700, right - left)
         used = self.lettering.left(painter, name, px, 700, theme.color("text"), left, middle)
-        held = plural(gpus_in_group(scene.index, plan, number), "GPU")
+        held = plural(int(scene.group_gpus[number]), "GPU")
         if used + self.lettering.width(held, px - 2, 400) + 8 <= right - left:
             self.lettering.right(painter, held, px - 2, 400, theme.color("text-2"), right, middle)
         members = plan.tile_group == number
@@ -305,7 +300,7 @@ class FarPainter:
         mean, _worst, _highest = group_loads(plan, loads, members)
         first = f"mean {whole_percent(mean)}" if scene.report is not None else ""
         down = int(plan.down[members].sum())
-        spare = int((self._spare(scene, plan) & members).sum())
+        spare = int((scene.spare_tiles(plan) & members).sum())
         rest, ink = plural(int(members.sum()), "rack"), theme.color("text-2")
         if down:
             rest, ink = f"{plural(down, 'rack')} down", theme.color("error")

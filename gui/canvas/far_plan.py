@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.canvas.loads import BUNDLE_LIMIT, FABRIC_FACTOR, IDLE_STEP, line_width, steps_of
-from gui.canvas.scene_index import GPU, KIND_CODE, FloatArray, IntArray, RowArray, SceneIndex
+from gui.canvas.scene_index import KIND_CODE, FloatArray, IntArray, RowArray, SceneIndex
 from gui.canvas.strands import DOWN, StrandLoads, Strands, dead_strands, layers_shown
 from model.topology.types import ContainerKind, DeviceKind
 
@@ -200,29 +200,48 @@ def _ribbons(index: SceneIndex, rows: RowArray, end_of: NDArray[np.int64]) -> St
     )
 
 
-def tile_loads(
-    plan: FarPlan, capacity: FloatArray, utilisation: FloatArray, ratio: FloatArray, peak: FloatArray
-) -> TileLoads:
-    """Loads of tiles from those of links, (m, 2) each.
+@dataclass(frozen=True, slots=True)
+class TileWeights:
+    """What of the loads of tiles stays the same over a step.
 
-    The mean is over the capacity of the links that carry anything in the step (`peak` above 0).
+    `capacity` (links of tiles, both directions) is 0 for links that carry nothing in the step; `weight` (t,)
+    is its sum and `worst` (t,) the largest ratio of the step.
     """
-    count = len(plan.tiles)
+
+    capacity: FloatArray
+    weight: FloatArray
+    worst: FloatArray
+
+
+def tile_weights(plan: FarPlan, capacity: FloatArray, worst: FloatArray, peak: FloatArray) -> TileWeights:
+    """From arrays over links: `capacity` (m,), the `worst` ratio and the `peak` utilisation (m, 2)."""
     links = plan.tile_links
-    used = peak[links].any(axis=1)
-    weight = np.where(used, 2 * capacity[links], 0.0)
-    carried = np.where(used, capacity[links] * utilisation[links].sum(axis=1), 0.0)
-    worst, highest = ratio[links].max(axis=1), utilisation[links].max(axis=1)
-    total, rate = _sums(weight, plan.tile_start, count), _sums(carried, plan.tile_start, count)
-    mean = np.divide(rate, total, out=np.zeros(count), where=total > 0)
+    used = (peak[:, 0] > 0) | (peak[:, 1] > 0)
+    own = np.where(used, 2 * capacity, 0.0)[links]
+    highest = np.maximum(worst[:, 0], worst[:, 1])[links]
+    return TileWeights(own, _sums(own, plan.tile_start), _most(highest, plan.tile_start))
+
+
+def tile_loads(plan: FarPlan, weights: TileWeights, utilisation: FloatArray) -> TileLoads:
+    """Loads of tiles from those of links, (m, 2).
+
+    The mean is over the capacity of the links that carry anything in the step.
+    """
+    first, second = utilisation[:, 0], utilisation[:, 1]
+    rate = _sums(weights.capacity * ((first + second) / 2)[plan.tile_links], plan.tile_start)
+    mean = np.divide(rate, weights.weight, out=np.zeros(len(rate)), where=weights.weight > 0)
     step = steps_of(mean)
     step[plan.down] = IDLE_STEP
-    return TileLoads(mean, total, _most(worst, plan.tile_start), _most(highest, plan.tile_start), step)
+    highest = _most(np.maximum(first, second)[plan.tile_links], plan.tile_start)
+    return TileLoads(mean, weights.weight, weights.worst, highest, step)
 
 
-def _sums(values: FloatArray, start: IntArray, count: int) -> FloatArray:
-    running = np.append(0.0, np.cumsum(values))
-    return running[start[1:]] - running[start[:-1]] if count else np.zeros(0)
+def _sums(values: FloatArray, start: IntArray) -> FloatArray:
+    found = np.zeros(len(start) - 1)
+    held = np.flatnonzero(np.diff(start) > 0)
+    if len(held):
+        found[held] = np.add.reduceat(values, start[held])
+    return found
 
 
 def _most(values: FloatArray, start: IntArray) -> FloatArray:
@@ -252,12 +271,13 @@ def tier_loads(plan: FarPlan, tier: int, ribbons: StrandLoads) -> tuple[float, f
     return mean, float(ribbons.ratio[ends].max())
 
 
-def gpus_in_group(index: SceneIndex, plan: FarPlan, group: int) -> int:
-    """GPUs in the tiles of a group and of the groups in it."""
-    inside = groups_in(plan, group)
-    own = plan.tile_of[index.kind == GPU]
-    own = own[own >= 0]
-    return int(np.isin(plan.tile_group[own], inside).sum())
+def gpus_in_groups(plan: FarPlan) -> NDArray[np.int64]:
+    """For each group the GPUs in its tiles and in those of the groups in it."""
+    own = np.diff(plan.gpu_start)
+    return np.array(
+        [own[np.isin(plan.tile_group, groups_in(plan, group))].sum() for group in range(len(plan.groups))],
+        dtype=np.int64,
+    )
 
 
 def groups_in(plan: FarPlan, group: int) -> list[int]:

@@ -8,12 +8,21 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gui.canvas.container_painter import short_name
 from gui.canvas.curves import Curves, route
 from gui.canvas.far_layout import FarLayout, lay_out_far
 from gui.canvas.far_painter import tier_words
-from gui.canvas.far_plan import FarPlan, TileLoads, plan_far, tile_loads, with_states
+from gui.canvas.far_plan import (
+    FarPlan,
+    TileLoads,
+    gpus_in_groups,
+    plan_far,
+    tile_loads,
+    tile_weights,
+    with_states,
+)
 from gui.canvas.folding import Folding, fold
 from gui.canvas.gpu_look import GpuLook, gpu_look
 from gui.canvas.levels import Level
@@ -74,6 +83,9 @@ class Scene:
         self._plan_key: tuple[object, ...] = ()
         self._far_key: tuple[object, ...] = ()
         self._tiles_key: tuple[object, ...] = ()
+        self._weights_key: tuple[object, ...] = ()
+        self._spare_key: tuple[object, ...] = ()
+        self._report_version = 0
         self._map_report()
         self.refresh_gpus()
 
@@ -152,6 +164,9 @@ class Scene:
             self.row_in_report = np.array(
                 [rows.get(ident, -1) for ident in self.index.link_ids], dtype=np.int64
             )
+        self._known = self.report is not None and bool((self.row_in_report == np.arange(count)).all())
+        self._known &= self.report is not None and count == len(self.report.fabric.link_ids)
+        self._report_version += 1
         none = np.zeros((count, 2))
         report = self.report
         self.worst = none if report is None else self._of_links(report.oversubscription)
@@ -159,6 +174,9 @@ class Scene:
         unknown = np.zeros(count)
         usable = unknown if report is None else np.append(report.fabric.usable, 0.0)[self.row_in_report]
         self.usable: FloatArray = usable
+        capacity = unknown if report is None else np.append(report.fabric.capacity, 0.0)[self.row_in_report]
+        self._per_usable = np.divide(1.0, usable, out=np.zeros(count), where=usable > 0)[:, None]
+        self._per_capacity = np.divide(1.0, capacity, out=np.zeros(count), where=capacity > 0)[:, None]
         self._peak = none if report is None else self._of_links(report.peak_utilisation)
         self._mean = none if report is None else self._of_links(report.mean_utilisation)
         self._state = self._state_at(self.time_s)
@@ -166,6 +184,8 @@ class Scene:
 
     def _of_links(self, directed: np.ndarray) -> FloatArray:
         """(m, 2) from a report's array over directed links; 0 where the report does not know the link."""
+        if self._known:
+            return np.asarray(directed, dtype=np.float64).reshape(-1, 2)
         pairs = np.vstack((np.asarray(directed, dtype=np.float64).reshape(-1, 2), (0.0, 0.0)))
         return pairs[self.row_in_report]
 
@@ -189,16 +209,8 @@ class Scene:
         elif self._state < 0:
             self.utilisation = self.ratio = np.zeros((count, 2))
         else:
-            rate = self._of_links(report.segments.rates[self._state])
-            offered = self._of_links(report.segments.offered[self._state])
-            usable = self.usable
-            capacity = np.append(report.fabric.capacity, 0.0)[self.row_in_report]
-            self.utilisation = np.divide(
-                rate, usable[:, None], out=np.zeros_like(rate), where=usable[:, None] > 0
-            )
-            self.ratio = np.divide(
-                offered, capacity[:, None], out=np.zeros_like(rate), where=capacity[:, None] > 0
-            )
+            self.utilisation = self._of_links(report.segments.rates[self._state]) * self._per_usable
+            self.ratio = self._of_links(report.segments.offered[self._state]) * self._per_capacity
 
     def loads(self, strands: Strands) -> StrandLoads:
         """What strands carry in the chosen mode."""
@@ -216,6 +228,7 @@ class Scene:
         plan_key = (index.wiring, self.layers)
         if plan_key != self._plan_key:
             self._plan, self._plan_key = plan_far(index, self.layers), plan_key
+            self.group_gpus = gpus_in_groups(self._plan)
             self._plan_states = index.structure
         elif self._plan_states != index.structure:
             self._plan, self._plan_states = with_states(index, self._plan), index.structure
@@ -241,7 +254,10 @@ class Scene:
         """What the links at the tiles of a plan carry in the chosen mode; the worst is of the whole step."""
         key = (self._plan_key, self._plan_states, self.loads_version)
         if key != self._tiles_key:
-            self._tiles = tile_loads(plan, self.index.capacity, self.utilisation, self.worst, self._peak)
+            if key[:2] + (self._report_version,) != self._weights_key:
+                self._weights = tile_weights(plan, self.index.capacity, self.worst, self._peak)
+                self._weights_key = (*key[:2], self._report_version)
+            self._tiles = tile_loads(plan, self._weights, self.utilisation)
             self._tiles_key = key
         return self._tiles
 
@@ -325,6 +341,16 @@ class Scene:
         name = self._far_end if self._is_far(strands) else self.end_name
         first, second = (name(int(end)) for end in strands.end[strand])
         return f"{first} → {second}" if half == 0 else f"{second} → {first}"
+
+    def spare_tiles(self, plan: FarPlan) -> NDArray[np.bool_]:
+        """Tiles whose GPUs all have no place in the job, once a job has a result."""
+        key = (self._plan_key, self.gpus_version)
+        if key != self._spare_key:
+            placed = np.append(0, np.cumsum(self.gpus.group[plan.gpu_place] >= 0))
+            start = plan.gpu_start
+            spare = (np.diff(start) > 0) & (placed[start[1:]] == placed[start[:-1]])
+            self._spare, self._spare_key = spare & (self.report is not None), key
+        return self._spare
 
     def strand_keys(self, strands: Strands, rows: IntArray) -> list[str]:
         """What tells strands apart, also after others came or went: the first link of each."""

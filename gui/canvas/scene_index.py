@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,8 @@ class SceneIndex:
             or not known
             or not still
         ):
-            self.rebuild(document)
+            if change.whole or not self._removed(document, change):
+                self.rebuild(document)
             return True
         if change.devices or change.links or change.containers:
             self._patch_fields(document, change)
@@ -105,6 +107,53 @@ class SceneIndex:
             self.places += 1
         self.version += 1
         return False
+
+    def _removed(self, document: Document, change: Change) -> bool:
+        """Take rows out that are gone, when nothing else happened; else False, and nothing is changed."""
+        topology = document.topology
+        touched = (*change.devices, *change.links, *change.containers)
+        if any(topology.has(ident) for ident in touched):
+            return False
+        device = np.ones(len(self.devices), dtype=bool)
+        device[[self.device_row[ident] for ident in change.devices if ident in self.device_row]] = False
+        link = np.ones(len(self.links), dtype=bool)
+        link[[self.link_row[ident] for ident in change.links if ident in self.link_row]] = False
+        container = np.ones(len(self.containers), dtype=bool)
+        rows = [self.container_row[ident] for ident in change.containers if ident in self.container_row]
+        container[rows] = False
+        counts = (len(topology.devices()), len(topology.links()), len(topology.containers()))
+        if counts != (int(device.sum()), int(link.sum()), int(container.sum())):
+            return False
+        self._keep_devices(device, container)
+        self._keep_links(link, device)
+        self._read_containers()
+        self.version += 1
+        self.structure += 1
+        self.wiring += 1
+        self.places += 1
+        return True
+
+    def _keep_devices(self, device: NDArray[np.bool_], container: NDArray[np.bool_]) -> None:
+        self.devices = list(compress(self.devices, device.tolist()))
+        self.device_ids = [one.id for one in self.devices]
+        self.device_row = {ident: row for row, ident in enumerate(self.device_ids)}
+        self.containers = list(compress(self.containers, container.tolist()))
+        self.container_ids = [one.id for one in self.containers]
+        self.container_row = {ident: row for row, ident in enumerate(self.container_ids)}
+        place = np.append(np.where(container, np.cumsum(container) - 1, -1), -1)
+        self.centre, self.kind, self.state = self.centre[device], self.kind[device], self.state[device]
+        self.parent = place[self.parent[device]].astype(np.int32)
+        self.half = self.half[device]
+        self.gpu_rows = np.flatnonzero(self.kind == GPU)
+
+    def _keep_links(self, link: NDArray[np.bool_], device: NDArray[np.bool_]) -> None:
+        self.links = list(compress(self.links, link.tolist()))
+        self.link_ids = list(compress(self.link_ids, link.tolist()))
+        self.link_row = {ident: row for row, ident in enumerate(self.link_ids)}
+        self.ends = (np.cumsum(device) - 1).astype(np.int32)[self.ends[link]]
+        self.link_kind, self.link_state = self.link_kind[link], self.link_state[link]
+        self.cables, self.nominal, self.capacity = self.cables[link], self.nominal[link], self.capacity[link]
+        self._sort_ends()
 
     def _patch_fields(self, document: Document, change: Change) -> None:
         """Take new fields over; only other parents, kinds, ends or speeds need more than their own rows."""
@@ -164,6 +213,9 @@ class SceneIndex:
             self.link_state == STATE_CODE[State.DEGRADED], self.nominal * share, self.nominal
         )
         self.capacity[self.link_state == STATE_CODE[State.DOWN]] = 0.0
+        self._sort_ends()
+
+    def _sort_ends(self) -> None:
         order = np.argsort(self.ends.ravel(), kind="stable")
         self._link_of_end = (order // 2).astype(np.int32)
         self._end_start = np.searchsorted(self.ends.ravel()[order], np.arange(len(self.devices) + 1))

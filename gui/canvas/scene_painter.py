@@ -36,7 +36,7 @@ from model.topology.footprint import GRID
 Painters = Callable[[], AbstractContextManager[QPainter]]
 """Gives the painter of a layer for one step."""
 
-_GRID_LEAST = 11.0
+_GRID_LEAST = 12.0
 _DEVICES_A_STEP = 240
 
 

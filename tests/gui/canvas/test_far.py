@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtTest import QTest
 
 from gui.canvas.far_layout import BAR_PX, lay_out_far
-from gui.canvas.far_plan import gpus_in_group, group_loads, plan_far, tile_loads
+from gui.canvas.far_plan import gpus_in_groups, group_loads, plan_far, tile_loads, tile_weights
 from gui.canvas.levels import Level
 from gui.canvas.scene_index import KIND_CODE, SceneIndex
 from gui.canvas.strands import LAYERS, load_strands
@@ -47,7 +47,7 @@ def test_pods_have_tiers_of_their_own_and_nothing_is_counted_twice() -> None:
     index = drawn("llama3-24k")
     plan = plan_far(index, set(LAYERS))
     assert len(plan.groups) == 3
-    assert [gpus_in_group(index, plan, group) for group in range(3)] == [128, 64, 64]
+    assert gpus_in_groups(plan).tolist() == [128, 64, 64]
     spines = plan.tier_kind == KIND_CODE["spine"]  # type: ignore[index]
     assert plan.tier_size[spines].tolist() == [2, 2]
     cables = plan.ribbons.cables.sum()
@@ -96,7 +96,7 @@ def test_a_tile_has_the_mean_of_what_is_used_and_the_worst_of_all() -> None:
     used[links[0], 0], used[links[1], 1] = 0.8, 0.4
     peak[links[:2]] = 0.8
     ratio[links[1], 1] = 1.25
-    loads = tile_loads(plan, index.capacity, used, ratio, peak)
+    loads = tile_loads(plan, tile_weights(plan, index.capacity, ratio, peak), used)
     assert loads.mean[0] == pytest.approx(0.3)
     assert loads.worst[0] == 1.25 and loads.peak[0] == 0.8
     assert loads.step[0] == 3
