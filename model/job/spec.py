@@ -154,12 +154,16 @@ class Data(_Part):
     source: str | None = Field(default=None, alias="from")
 
 
+# Far below anything measured, and large enough that no time of a step overflows.
+Efficiency = Annotated[float, Field(ge=1e-6, le=1, allow_inf_nan=False)]
+
+
 class Calibration(_Part):
     """Measured values that replace modelled ones."""
 
-    mfu: Fraction | None = None
-    layer_forward_s: Annotated[float, Field(gt=0, le=1e6)] | None = None
-    gemm_efficiency: Fraction | None = None
+    mfu: Efficiency | None = None
+    layer_forward_s: Annotated[float, Field(ge=1e-9, le=1e6)] | None = None
+    gemm_efficiency: Efficiency | None = None
 
 
 class JobSpec(_Part):
