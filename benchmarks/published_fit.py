@@ -82,7 +82,7 @@ def nearest(pair: Pair, fitted: Mapping[Pair, Fitted]) -> Fitted | None:
     """The pair of the nearest GPU type in the same precision that has an efficiency of its own."""
     gpu_type, precision = pair
     near = (fitted.get((other, precision)) for other in NEAREST.get(gpu_type, ()))
-    return next((one for one in near if one is not None and one.taken_from is None), None)
+    return next((one for one in near if one is not None and one.dense_rows), None)
 
 
 def fit(pair: Pair, rows: Sequence[Row], like: Fitted | None = None) -> Fitted:

@@ -146,7 +146,7 @@ def test_activations_of_korthikanti_are_exact(ident: str) -> None:
         "korthikanti22-22b-seqsel",
         "narayanan21-t1-18.4b",
         "vtrain-multi-64g-l30h3072-tp1dp64pp1-gbs512mbs8",
-        "mosaic-fsdp-h100-mpt70b-64gpu-s2048",
+        "mosaic-fsdp-h100-mpt7b-8gpu-s2048",
     ],
 )
 def test_published_step_times_are_met_within_a_tenth(ident: str) -> None:
