@@ -93,12 +93,23 @@ def parse(template: str, kind: type[Parameters], values: Mapping[str, Any]) -> P
             raise InputError(
                 f"Template {template} has no parameter called {name!r}; it has {', '.join(fields)}."
             )
+        if not _reads_as_written(fields[name].annotation, values[name]):
+            raise InputError(f"{name} = {_written(values[name])} does not work: {_wanted(kind, name)}.")
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "parameters"
         raise InputError(f"{name} = {values.get(name)} does not work: {_wanted(kind, name)}.") from error
+
+
+def _reads_as_written(wanted: object, value: object) -> bool:
+    """Whether a value for a number is one to a reader too: true is not 1, and "4_0" is not 40."""
+    return wanted not in (int, float) or not (isinstance(value, bool) or "_" in str(value))
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _wanted(kind: type[BaseModel], name: str) -> str:

@@ -26,6 +26,7 @@ from model.files.writing import write_atomic
 from model.job.legality import refuse_illegal
 from model.job.not_built import refuse_not_built
 from model.job.spec import JobSpec, apply_set, parse_job
+from model.job.storage import refuse_unknown_storage
 from model.placement.resolve import world_of
 from model.step.report import Analysis
 from model.topology.types import DeviceKind
@@ -76,6 +77,8 @@ def check_job(document: Document) -> None:
     up = [device.id for device in document.topology.working(DeviceKind.GPU)]
     if up or document.job.world:
         refuse_illegal(document.job, len(world_of(document.job.world, up)))
+        storage = document.topology.working(DeviceKind.STORAGE)
+        refuse_unknown_storage(document.job, [device.id for device in storage])
 
 
 def _document(arguments: argparse.Namespace, tools: Tools) -> Document:

@@ -13,6 +13,9 @@ from model.job.spec import JobSpec
 
 ONE_CHUNK = frozenset({"gpipe", "zb-h1", "dualpipe"})
 
+MOST_CHUNKS = 2**17
+"""Stages × chunks × microbatches that a step may have: a few seconds of simulation."""
+
 
 def running_schedule(job: JobSpec) -> str:
     """The schedule that runs: with one stage the plain one, and 1F1B or interleaved by `vpp`."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from model.errors import JobError
 from model.job.chunks import (
+    MOST_CHUNKS,
     ONE_CHUNK,
     chunks_per_rank,
     microbatch_group,
@@ -20,7 +21,7 @@ from model.job.shape import ModelShape, model_shape
 from model.job.sizes import replicas, uses_sequence_parallelism
 from model.job.spec import JobSpec
 from model.placement.grid import Grid, parse_order
-from model.text import name_list
+from model.text import name_list, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +312,22 @@ def _batch(case: _Case) -> Iterator[Violation]:
         )
 
 
+def _length(case: _Case) -> Iterator[Violation]:
+    pieces = case.job.parallel.pp * chunks_per_rank(case.job)
+    most = MOST_CHUNKS // pieces
+    if case.microbatches <= most:
+        return
+    near = most // 2 * 2 * case.job.microbatch * case.dp
+    yield Violation(
+        "length",
+        f"global_batch {case.job.global_batch:,} makes {case.microbatches:,} microbatches on "
+        f"{plural(pieces, 'piece')} of the model, more than the {MOST_CHUNKS:,} in all that a step is "
+        f"simulated with; nearest {near}, or take a larger microbatch or more dp",
+        "global_batch",
+        (near,),
+    )
+
+
 def _interleaved(case: _Case) -> Iterator[Violation]:
     own, m = case.job.parallel, case.microbatches
     if running_schedule(case.job) != "interleaved" or not m:
@@ -466,6 +483,7 @@ RULES: tuple[_Rule, ...] = (
     _experts,
     _sequence,
     _batch,
+    _length,
     _interleaved,
     _overlap,
     _ulysses,

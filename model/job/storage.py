@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from model.errors import JobError
 from model.job.chunks import head_rank, runs_both_ways
 from model.job.exchange import Exchange, IntArray, Operation, When, Window
 from model.job.members import groups_of
@@ -22,12 +23,27 @@ from model.job.sizes import microbatches, tokens
 from model.job.spec import JobSpec
 from model.placement.grid import Grid
 from model.placement.types import Placement
+from model.text import name_list
+
+
+def refuse_unknown_storage(job: JobSpec, devices: Sequence[str]) -> None:
+    """Raise JobError where the job names storage that is not among the working `devices`."""
+    for field, name in (("data.from", job.data.source), ("checkpoint.to", job.checkpoint.to)):
+        if name is not None and name not in devices:
+            there = f"there is {name_list(devices)}, or null" if devices else "there is none, so null fits"
+            raise JobError(
+                f"{field} names {name}, which is no storage device of the drawing that is up; {there}"
+            )
 
 
 def storage_exchanges(
     job: JobSpec, shape: ModelShape, grid: Grid, placement: Placement, devices: Sequence[str]
 ) -> Iterator[Exchange]:
-    """`devices`: the storage devices of the drawing, over which a checkpoint without `to` is spread."""
+    """`devices`: the storage devices of the drawing, over which a checkpoint without `to` is spread.
+
+    Raises JobError for another device than those.
+    """
+    refuse_unknown_storage(job, devices)
     if job.data.source is not None and job.data.bytes_per_token:
         yield from _data(job, grid, placement, job.data.source)
     targets = [job.checkpoint.to] if job.checkpoint.to is not None else list(devices)

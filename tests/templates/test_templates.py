@@ -209,6 +209,8 @@ def test_gpus_are_listed_host_by_host() -> None:
         ("hgx-h100", {"nodes": 0}, r"nodes = 0 does not work: it is a whole number from 1 to 2048"),
         ("hgx-h100", {"nodes": "2049"}, r"nodes = 2049 .* from 1 to 2048"),
         ("hgx-h100", {"nodes": "many"}, r"nodes = many .* whole number"),
+        ("hgx-h100", {"nodes": True}, r"nodes = true does not work: it is a whole number from 1 to 2048"),
+        ("hgx-h100", {"nodes": "4_0"}, r"nodes = 4_0 does not work: it is a whole number"),
         ("gb200-nvl72", {"racks": 29}, r"racks = 29 .* from 1 to 28"),
         ("hgx-h100", {"fabric": "ring"}, r"fabric = ring does not work: it is one of rail, tor"),
         ("hgx-h100", {"racks": 2}, r"no parameter called 'racks'; it has .*nodes"),

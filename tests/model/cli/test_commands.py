@@ -129,6 +129,9 @@ def test_bad_input_is_one_line_and_exit_2(
         (("parallel.pp=4", "schedule=dualpipe", "parallel.vpp=2"), "vpp"),
         (("global_batch=true",), "global_batch must be a whole number"),
         (("global_batch=1e999",), "global_batch"),
+        (("global_batch=1000000000000",), "more than the 131,072 in all that a step is simulated with"),
+        (("data.from=nowhere",), "data.from names nowhere"),
+        (("checkpoint.to=nowhere",), "checkpoint.to names nowhere"),
     ],
 )
 def test_jobs_that_cannot_run_write_nothing(

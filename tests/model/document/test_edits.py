@@ -237,9 +237,7 @@ def _random_edit(kind: str, number: int, draw: st.DataObject, document: Document
 
 @settings(max_examples=150, deadline=None)
 @given(kinds=st.lists(_KINDS, min_size=1, max_size=12), default=st.booleans(), draw=st.data())
-def test_random_sequences_undo_and_redo_exactly(
-    kinds: list[str], default: bool, draw: st.DataObject
-) -> None:
+def test_random_sequences_undo_and_redo_exactly(kinds: list[str], default: bool, draw: st.DataObject) -> None:
     document = node_document()
     if default:
         document.job = job_for(document.topology)

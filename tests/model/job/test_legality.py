@@ -100,6 +100,9 @@ def test_t29_a_sequence_that_context_parallelism_cannot_cut() -> None:
         (mixtral({"tp": 2, "sequence_parallel": False}), 2, "expert sequence parallelism", (True,),
          "needs sequence_parallel true"),
         (mixtral({"ep": 8}), 12, "expert world", (8, 16), "not a multiple of etp × ep × pp = 1 × 8 × 1"),
+        # 2^17 chunks are simulated: 65,536 microbatches on two stages, four sequences each
+        (small({"pp": 2, "dp": 2}, microbatch=2, global_batch=10**12), 4, "length", (262_144,),
+         "makes 250,000,000,000 microbatches on 2 pieces of the model, more than the 131,072 in all"),
         (small({"tp": 4}, sequence_length=4802), 4, "sequence", (4800, 4804), "4802 is not a multiple of tp"),
         (small(overlap={"gradients": False}), 1, "overlap", (False,), "overlap.parameters true needs"),
         (small(overlap={"tensor": True}), 1, "overlap", (False,), "overlap.tensor true needs"),
@@ -123,6 +126,11 @@ def test_every_rule(own: JobSpec, world: int, rule: str, nearest: tuple[Any, ...
     assert found[0].nearest == nearest
     assert words in found[0].message
     assert "\n" not in found[0].message
+
+
+def test_the_largest_batch_is_legal() -> None:
+    assert rules(small(global_batch=2**17), 1) == []
+    assert rules(small(global_batch=2**17 + 1), 1) == ["length"]
 
 
 def test_experts_and_the_rest_of_a_layer_share_their_stages() -> None:

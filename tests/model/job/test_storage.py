@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from model.errors import JobError
 from model.job.exchange import Exchange, Operation, When
 from model.job.plan import plan
 from model.job.shape import model_shape
@@ -14,7 +15,7 @@ from model.placement.resolve import resolve
 from tests.model.job.cases import job, llama_t3
 
 
-def of_storage(own: JobSpec, world: int, devices: tuple[str, ...] = ()) -> list[Exchange]:
+def of_storage(own: JobSpec, world: int, devices: tuple[str, ...] = ("store",)) -> list[Exchange]:
     placement = resolve([f"g{i}" for i in range(world)], grid_of(own, world), Paint())
     found = plan(own, placement, model_shape(own), devices).exchanges
     return [x for x in found if x.dimension == "storage" or x.kind == "tp.data"]
@@ -58,7 +59,7 @@ def test_a_checkpoint_without_a_target_is_spread_over_all_storage() -> None:
     own = llama_t3({"tp": 2, "pp": 2}, checkpoint={"every_steps": 1})
     (first, second) = of_storage(own, 4, ("s0", "s1"))
     assert first.storage + second.storage == ("s0", "s1", "s0", "s1")
-    assert of_storage(own, 4) == []
+    assert of_storage(own, 4, ()) == []
 
 
 def test_a_dualpipe_job_writes_each_parameter_once() -> None:
@@ -84,8 +85,24 @@ def test_data_of_t3_are_read_once() -> None:
 def test_one_stage_reads_both_halves() -> None:
     (read,) = of_storage(job("llama3-8b", global_batch=8, data={"from": "store", "bytes_per_token": 28}), 8)
     assert (read.message_bytes, len(read.groups)) == (28 * 8192, 8)
-    assert of_storage(job("llama3-8b", global_batch=8, data={"from": "s", "bytes_per_token": 0}), 8) == []
+    assert of_storage(job("llama3-8b", global_batch=8, data={"from": "store", "bytes_per_token": 0}), 8) == []
 
 
 def test_nothing_is_read_or_written_unasked() -> None:
-    assert of_storage(llama_t3(), 1024, ("store",)) == []
+    assert of_storage(llama_t3(), 1024) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "devices", "words"),
+    [
+        ({"data": {"from": "x"}}, ("s0", "s1"), "data.from names x, .* there is s0, s1, or null"),
+        ({"checkpoint": {"to": "x"}}, ("s0",), "checkpoint.to names x, .* there is s0, or null"),
+        ({"data": {"from": "s0"}}, (), "data.from names s0, .* there is none"),
+        ({"data": {"from": "x"}}, tuple("abcdef"), "there is a, b, c and 3 more, or null"),
+    ],
+)
+def test_a_device_that_there_is_not(
+    fields: dict[str, dict[str, str]], devices: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(JobError, match=words):
+        of_storage(job("llama3-8b", global_batch=8, **fields), 8, devices)
