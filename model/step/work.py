@@ -214,6 +214,9 @@ class _Maker:
         self._operations: dict[tuple[Direction, int], int] = defaultdict(int)
         for operation in order:
             self._operations[operation.direction, operation.chunk] += 1
+        self._passes = [
+            self._operations.get((Direction.FORWARD, chunk), 0) for chunk in range(len(seconds.chunks))
+        ]
         self._sends = self._sends_by_operation()
         self._send_uses: dict[int, int] = defaultdict(int)
         for key, numbers in self._sends.items():
@@ -256,20 +259,25 @@ class _Maker:
         )
 
     def _of_chunk(self, when: When, accepts: Callable[[Window], bool], chunk: int) -> tuple[Run, ...]:
-        """What falls to one chunk of what runs once a step."""
+        """What falls to one chunk of what runs once a step; all of it to chunks that run."""
+        present = [min(passes, 1) for passes in self._passes]
         return tuple(
             Run(number, share)
             for number in self._drawer.chosen[when]
             if accepts(self._exchanges[number].window)
-            and (share := self._share_of_chunk(self._exchanges[number], chunk)) > 0
+            and (share := self._share_of_chunk(self._exchanges[number], chunk, present)) > 0
         )
 
-    def _share_of_chunk(self, exchange: Exchange, chunk: int) -> float:
-        chunks = self._seconds.chunks
-        if exchange.chunk is not None and exchange.chunk < len(chunks):
-            return float(exchange.chunk == chunk)
-        total = sum(own.layers for own in chunks)
-        return chunks[chunk].layers / total if total > 0 else 1.0 / len(chunks)
+    def _share_of_chunk(self, exchange: Exchange, chunk: int, passes: Sequence[int]) -> float:
+        """By layers and passes of each chunk, or all to its own one; by passes alone where that is none."""
+        layers = [own.layers for own in self._seconds.chunks]
+        if exchange.chunk is not None:
+            layers = [float(number == exchange.chunk) for number in range(len(layers))]
+        weights = [one * times for one, times in zip(layers, passes, strict=True)]
+        if not sum(weights):
+            weights = [float(times) for times in passes]
+        total = sum(weights)
+        return weights[chunk] / total if total > 0 else 0.0
 
     # Chunks
 
@@ -280,7 +288,7 @@ class _Maker:
         times = sum(self._operations.get((direction, chunk), 0) for direction in directions)
         for number in self._drawer.chosen[when]:
             exchange = self._exchanges[number]
-            share = self._share_of_chunk(exchange, chunk)
+            share = self._share_of_chunk(exchange, chunk, self._passes)
             if share > 0 and times:
                 yield exchange, Run(number, share / times)
 

@@ -93,6 +93,18 @@ def test_every_microbatch_runs_once_each_way(name: str, microbatches: int) -> No
         assert {microbatch for microbatch, _ in forwards} == set(range(microbatches))
 
 
+def test_what_all_chunks_exchange_goes_by_their_passes() -> None:
+    # Three microbatches under DualPipe: two go down, one comes up. Each moves a third of the bytes: 1 s.
+    case = Case(stages=2, microbatches=3, schedule="dualpipe", rates=[1.0])
+    case.exchange(When.FORWARD, loads={0: {0: 3.0}}, groups=[[0]])
+    step = case.run()
+    assert sum(block.exposed_s for block in step.lanes[0].blocks) == pytest.approx(3.0)
+    assert step.exchange_times[0].time_s == pytest.approx(3.0)
+    alone = Case(stages=2, microbatches=1, schedule="dualpipe", rates=[1.0])
+    alone.exchange(When.FORWARD, loads={0: {0: 3.0}}, groups=[[0]])
+    assert alone.run().exchange_times[0].time_s == pytest.approx(3.0)
+
+
 def test_dualpipe_needs_an_even_number_of_stages() -> None:
     with pytest.raises(JobError, match="even number of stages, not 3"):
         pipeline_schedule("dualpipe", 3, 4)
