@@ -1,6 +1,7 @@
-"""Cases of the canvas at 1,024 GPUs: software rendering on a viewport of 1,400 × 900 pixels.
+"""Cases of the canvas at 1,024 and 16,384 GPUs: software rendering on a viewport of 1,400 × 900 pixels.
 
-Each goal is that of 30 frames a second; a case paints several frames, so its goal is that of all of them.
+A case that paints several frames has the goal of all of them. Edits are measured to the sharp picture with
+the old loads; what an analysis costs is in `engine`.
 """
 
 from __future__ import annotations
@@ -9,23 +10,36 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 
-from PySide6.QtCore import QPoint, QPointF
+import numpy as np
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from benchmarks.engine import document
+from benchmarks.engine import JOB, document, job_with
 from benchmarks.measure import Case
 from gui.canvas.view import CanvasView
 from gui.context import AppContext
 from model.analysis import analyse
+from model.document.document import Document
+from model.document.edits import Edit, Load, Move, RemoveParts, SetFields
+from model.document.start import document_from
+from model.topology.types import State
+from topology_templates.registry import build
 
 SIZE = (1400, 900)
 FRAMES = 10
 FRAME_S = 1 / 30
+FAST_FRAME_S = 1 / 60
 FIRST_PICTURE_S = 2.0
+LARGE_PICTURE_S = 3.0
+EDIT_S = 0.15
+UNDO_S = 0.2
 HITS = 500
 HIT_S = 0.002
-FOLDED, NEAR = 0.3, 0.6
+MOVED = 1000
+FAR, FOLDED, NEAR = 0.08, 0.3, 0.6
+LARGE = 2048
 
 
 @lru_cache(maxsize=1)
@@ -40,13 +54,28 @@ def _paint(view: CanvasView) -> None:
     view.viewport().render(image, QPoint(0, 0))
 
 
-@lru_cache(maxsize=1)
-def _view() -> CanvasView:
-    """A canvas with 1,024 analysed GPUs."""
+def _sharpen(view: CanvasView) -> None:
+    """The sharp picture, without waiting for the event loop."""
+    view.come_to_rest()
+    view.frame_cache.image(view.camera, view.level, view.lit())
+    _paint(view)
+
+
+def _large() -> Document:
+    """16,384 H100 with Llama 3 70B on them: TP 8, PP 4, DP 512."""
+    content = build("hgx-h100", {"nodes": LARGE})
+    made = document_from(content.name, content.devices, content.links, content.containers, content.positions)
+    made.job = job_with(made.job, JOB)
+    return made
+
+
+@lru_cache(maxsize=2)
+def _view(large: bool) -> CanvasView:
+    """A canvas with analysed GPUs."""
     _application()
     context = AppContext()
     context.theme.apply()
-    made = document()
+    made = _large() if large else document()
     context.document.set_document(made)
     view = CanvasView(context)
     view.resize(*SIZE)
@@ -55,20 +84,24 @@ def _view() -> CanvasView:
     return view
 
 
-def _at(zoom: float | None) -> CanvasView:
+def _at(large: bool, zoom: float | None) -> CanvasView:
     """The whole drawing, or its middle at a zoom, painted and at rest."""
-    view = _view()
+    view = _view(large)
     view.fit()
     if zoom is not None:
         view.zoom_to(zoom)
-    view.come_to_rest()
-    _paint(view)
+    _sharpen(view)
     return view
 
 
-def _first_picture(_nothing: object) -> int:
+def _same(make: Callable[[], Document]) -> Callable[[], Document]:
+    return make
+
+
+def _first_picture(make: Callable[[], Document]) -> int:
+    """From the template to the first picture."""
     _application()
-    made = document()
+    made = make()
     context = AppContext()
     context.document.set_document(made)
     view = CanvasView(context)
@@ -118,10 +151,9 @@ def _zoom(view: CanvasView) -> int:
 
 
 def _sharp(view: CanvasView) -> int:
-    """The picture that follows when the hand rests."""
+    """The picture that follows when the hand rests; it comes in slices of 8 ms."""
     view.pan_by(1, 0)
-    view.come_to_rest()
-    _paint(view)
+    _sharpen(view)
     return len(view.painter.shown)
 
 
@@ -132,18 +164,110 @@ def _hits(view: CanvasView) -> int:
     return found
 
 
+def _edited(edit: Callable[[CanvasView], Edit], view: CanvasView) -> int:
+    """An edit, and the sharp picture after it."""
+    view.context.document.push(edit(view), "Edit")
+    _sharpen(view)
+    return len(view.painter.shown)
+
+
+def _a_gpu(view: CanvasView) -> str:
+    index = view.scene_data.index
+    return index.device_ids[int(index.gpu_rows[len(index.gpu_rows) // 2])]
+
+
+def _move(view: CanvasView) -> Edit:
+    gpu = _a_gpu(view)
+    x, y = view.context.document.document.layout[gpu]
+    return Move({gpu: (x, y + 20)})
+
+
+def _toggle(view: CanvasView) -> Edit:
+    gpu = _a_gpu(view)
+    down = view.context.document.document.topology.device(gpu).state is State.DOWN
+    return SetFields("device", (gpu,), {"state": State.UP if down else State.DOWN})
+
+
+def _remove(view: CanvasView) -> Edit:
+    return RemoveParts((_a_gpu(view),))
+
+
+def _drag(view: CanvasView) -> int:
+    """Frames of dragging many devices by one that is in view; Esc puts them back."""
+    index, port = view.scene_data.index, view.viewport()
+    seen = np.intersect1d(index.gpu_rows, view.painter.drawn)
+    grabbed = int(seen[len(seen) // 2])
+    names = {index.device_ids[row] for row in index.gpu_rows[:MOVED].tolist()} | {index.device_ids[grabbed]}
+    view.context.set_selection(names)
+    at = view.camera.to_view(QPointF(*index.centre[grabbed].tolist())).toPoint()
+    QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=at)
+    for step in range(FRAMES):
+        QTest.mouseMove(port, at + QPoint(8 * step + 8, 8))
+        _paint(view)
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    QTest.mouseRelease(port, Qt.MouseButton.LeftButton, pos=at)
+    view.context.set_selection(())
+    return len(names)
+
+
+def _only_undo(view: CanvasView) -> int:
+    view.context.document.undo_stack.undo()
+    _paint(view)
+    return len(view.scene_data.index.devices)
+
+
+def _emptied(large: bool) -> CanvasView:
+    """A canvas whose last edit brought everything."""
+    _application()
+    context = AppContext()
+    view = CanvasView(context)
+    view.resize(*SIZE)
+    view.show()
+    made = _large() if large else document()
+    context.document.push(Load(made), "Place")
+    _sharpen(view)
+    return view
+
+
 def cases() -> list[Case]:
-    """First picture, frames while playing, panning and zooming, the sharp picture after them, hit tests."""
-    made = [Case("canvas: document → first picture", lambda: None, _first_picture, "links", FIRST_PICTURE_S)]
-    for name, zoom in (("fitted", None), (f"at {FOLDED:.0%}", FOLDED), (f"at {NEAR:.0%}", NEAR)):
-        work: tuple[tuple[str, Callable[[CanvasView], int], float], ...] = (
-            (f"{FRAMES} frames of playing", _recolour, FRAMES * FRAME_S),
-            (f"{FRAMES} frames of playing with dots", _dots, FRAMES * FRAME_S),
-            (f"{FRAMES} frames of panning", _pan, FRAMES * FRAME_S),
-            (f"{FRAMES} frames of zooming", _zoom, FRAMES * FRAME_S),
-            ("the sharp picture after it", _sharp, 0.3),
+    """First picture, frames, the sharp picture after them, edits, undo and hit tests."""
+    made: list[Case] = []
+    for large, gpus, make in ((False, "1,024", document), (True, "16,384", _large)):
+        first = LARGE_PICTURE_S if large else FIRST_PICTURE_S
+        frame = FRAME_S if large else FAST_FRAME_S
+        name = f"canvas {gpus}"
+        made.append(
+            Case(f"{name}: template → first picture", partial(_same, make), _first_picture, "links", first)
         )
-        for what, run, goal in work:
-            made.append(Case(f"canvas {name}: {what}", partial(_at, zoom), run, "lines", goal))
-    made.append(Case(f"canvas: {HITS} hit tests", partial(_at, NEAR), _hits, "hits", HITS * HIT_S))
+        for where, zoom in (
+            ("fitted", None),
+            (f"{FAR:.0%}", FAR),
+            (f"{FOLDED:.0%}", FOLDED),
+            (f"{NEAR:.0%}", NEAR),
+        ):
+            work: tuple[tuple[str, Callable[[CanvasView], int], float], ...] = (
+                (f"{FRAMES} frames of playing", _recolour, FRAMES * FRAME_S),
+                (f"{FRAMES} frames of playing with dots", _dots, FRAMES * FRAME_S),
+                (f"{FRAMES} frames of panning", _pan, FRAMES * frame),
+                (f"{FRAMES} frames of zooming", _zoom, FRAMES * frame),
+                ("the sharp picture after it", _sharp, 0.3),
+            )
+            at = partial(_at, large, zoom)
+            made.extend(Case(f"{name}, {where}: {what}", at, run, "lines", goal) for what, run, goal in work)
+            if not large:
+                made.extend(
+                    Case(f"{name}, {where}: {what}", at, partial(_edited, edit), "lines", EDIT_S)
+                    for what, edit in (("move a GPU", _move), ("its state", _toggle), ("remove it", _remove))
+                )
+        made.append(Case(f"{name}: {HITS} hit tests", partial(_at, large, None), _hits, "hits", HITS * HIT_S))
+        made.append(
+            Case(
+                f"{name}: {FRAMES} frames of dragging",
+                partial(_at, large, NEAR),
+                _drag,
+                "devices",
+                FRAMES * FRAME_S,
+            )
+        )
+        made.append(Case(f"{name}: undo of all", partial(_emptied, large), _only_undo, "devices", UNDO_S))
     return made

@@ -86,19 +86,17 @@ def _far_group(painter: ScenePainter, x: float, y: float) -> Hit | None:
 
 def _device(painter: ScenePainter, x: float, y: float, reach: float) -> Hit | None:
     index = painter.scene.index
-    if not len(index.devices):
+    rows = painter.drawn
+    if not len(rows):
         return None
-    away = np.abs(index.centre - (x, y)) - index.half
+    away = np.abs(index.centre[rows] - (x, y)) - index.half[rows]
     outside = away.max(axis=1)
-    if painter.far is not None:  # only devices that stand alone are drawn
-        outside[(painter.far.plan.tile_of >= 0) | (painter.far.plan.tier_of >= 0)] = np.inf
-    elif painter.scene.folded:
-        outside[painter.scene.folding.device >= 0] = np.inf
-    best = int(outside.argmin())
-    if outside[best] > reach:
+    nearest_row = int(outside.argmin())
+    if outside[nearest_row] > reach:
         return None
+    best, distance = int(rows[nearest_row]), float(outside[nearest_row])
     inner = min(EDGE_IN_PX / painter.camera.zoom, float(index.half[best].min()) * 0.3) if reach else 0.0
-    return Hit("device", best, (index.device_ids[best],), on_edge=reach > 0 and float(outside[best]) > -inner)
+    return Hit("device", best, (index.device_ids[best],), on_edge=reach > 0 and distance > -inner)
 
 
 def _container(painter: ScenePainter, x: float, y: float) -> Hit | None:

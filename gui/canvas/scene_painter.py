@@ -87,6 +87,7 @@ class ScenePainter:
         self.width = np.maximum(self.strands.width * grown, 0.7)
         self.seen: FloatArray = Curves(self.curves.control[self.shown]).flat()
         self.seen_box = (self.seen.min(axis=1), self.seen.max(axis=1))
+        self.drawn: IntArray = self.visible_devices()
         self._links_before.update(self._links)
         self._links = {}
 
@@ -152,7 +153,7 @@ class ScenePainter:
         """Devices with their names and the names of containers."""
         scene, camera = self.scene, self.camera
         occupied = Occupancy()
-        for rows in _parts(self.visible_devices(), _DEVICES_A_STEP):
+        for rows in _parts(self.drawn, _DEVICES_A_STEP):
             with painter() as out:
                 out.setRenderHint(QPainter.RenderHint.Antialiasing)
                 out.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)

@@ -26,14 +26,14 @@ from gui.canvas.gpu_look import first_cut
 from gui.canvas.hit import Hit, hit
 from gui.canvas.hover_card import HoverCard
 from gui.canvas.keys import CanvasKeys
-from gui.canvas.levels import STARTS, Level, level_at, next_level
+from gui.canvas.levels import Level, level_at, next_level
 from gui.canvas.menu import canvas_menu
 from gui.canvas.navigation import NavigableView
+from gui.canvas.opening import open_under
 from gui.canvas.overlay import Overlay
 from gui.canvas.quick_add import QuickAdd
 from gui.canvas.scene import Scene
 from gui.canvas.scene_painter import Lit, ScenePainter
-from gui.canvas.strands import OPEN_TRAY_ZOOM
 from gui.canvas.tools.base import Pointer, Tool
 from gui.canvas.tools.connect import ConnectTool
 from gui.canvas.tools.paint import PaintTool
@@ -149,13 +149,13 @@ class CanvasView(NavigableView):
         """Show everything, with the arches of links over it."""
         box = self.scene_data.index.bounds()
         if box is None:
-            self._fit_to(None)
+            self.fit_to(None)
             return
         camera = self.camera.fitted(box, self._free_area())
         for _ in range(3):  # how high the far view is depends on its zoom
             box = self._extent(box, camera)
             camera = self.camera.fitted(box, self._free_area())
-        self._fit_to(box)
+        self.fit_to(box)
 
     def _extent(
         self, box: tuple[float, float, float, float], camera: Camera
@@ -176,7 +176,7 @@ class CanvasView(NavigableView):
 
     def fit_selection(self) -> None:
         """Show what is selected, or everything."""
-        self._fit_to(self.scene_data.index.bounds(self.context.selection or None))
+        self.fit_to(self.scene_data.index.bounds(self.context.selection or None))
 
     @property
     def quick(self) -> bool:
@@ -311,7 +311,8 @@ class CanvasView(NavigableView):
             FIT_MARGIN, top + FIT_MARGIN / 2, -FIT_MARGIN, -bottom - FIT_MARGIN / 2
         )
 
-    def _fit_to(self, box: tuple[float, float, float, float] | None) -> None:
+    def fit_to(self, box: tuple[float, float, float, float] | None) -> None:
+        """Show a box in scene units; without one the origin at 100 %."""
         area = self._free_area()
         if box is None:
             middle = area.center()
@@ -426,29 +427,10 @@ class CanvasView(NavigableView):
                 self.quick_add.open_at(at, self.camera.to_scene(at))
                 event.accept()
                 return
-            if self._open(found, at):
+            if open_under(self, found, at):
                 event.accept()
                 return
         self.mousePressEvent(event)
-
-    def _open(self, found: Hit, at: QPointF) -> bool:
-        """A double-click: a container folds, what stands for many far out comes near, a bundle opens."""
-        painter = self.painter
-        if found.kind == "container":
-            tiles = painter.far.plan.tiles if painter.far is not None else ()
-            if found.row in tiles:
-                self._fit_to(self.scene_data.index.bounds(found.ids))
-            else:
-                self.toggle_fold(found.ids[0])
-            return True
-        if found.kind == "tier":
-            self._fit_to(self.scene_data.index.bounds(found.ids))
-            return True
-        if found.kind == "strand" and len(found.ids) > 1 and self.zoom < OPEN_TRAY_ZOOM:
-            steps = (STARTS[Level.NODES], STARTS[Level.RANKS], OPEN_TRAY_ZOOM)
-            self.zoom_at(at, next(step for step in steps if step > self.zoom) * 1.02 / self.zoom)
-            return True
-        return False
 
     def toggle_fold(self, container: str) -> None:
         """Show a container as one box, or what is in it again; the file does not keep it."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gui.canvas.view import CanvasView
 
 LIVE_LIMIT = 4000
-"""Up to so many links the drawing itself follows a drag; above, boxes do."""
+"""Up to so many links the drawing itself follows a drag, if it is painted quickly; above, boxes do."""
 
 
 class SelectTool(Tool):
@@ -131,7 +131,7 @@ class SelectTool(Tool):
         begun_with = self._pressed or at
         alt = Qt.KeyboardModifier.AltModifier
         self._copying = begun_with.has(alt) or at.has(alt)
-        self._live = not self._copying and len(index.links) <= LIVE_LIMIT
+        self._live = not self._copying and len(index.links) <= LIVE_LIMIT and self.view.quick
         self._shift = (0.0, 0.0)
         hit = self._hit
         if hit is not None and hit.kind == "device":
