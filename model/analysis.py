@@ -43,12 +43,13 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A topology as arrays, what surrounds each device, what its ports say, the GPUs that are not down."""
+    """A topology as arrays, what surrounds each device, what its ports say, which GPUs and storage work."""
 
     fabric: Fabric
     around: Surroundings
     ports: tuple[PortFinding, ...]
     working_gpus: tuple[str, ...]
+    storage: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -74,7 +75,13 @@ class AnalysisCache:
             known = self.compiled.ports if self.compiled is not None else None
             ports = known if known is not None and _same_ports(self.drawn, drawn) else port_findings(topology)
             self.drawn = drawn
-            self.compiled = Compiled(fabric, surroundings(fabric), ports, _working(topology, DeviceKind.GPU))
+            self.compiled = Compiled(
+                fabric,
+                surroundings(fabric),
+                ports,
+                _working(topology, DeviceKind.GPU),
+                _working(topology, DeviceKind.STORAGE),
+            )
             self.topology, self.revision = topology, topology.revision
         return self.compiled
 
@@ -166,7 +173,7 @@ def _prepared(document: Document, compiled: Compiled, placement: Placement, say:
     """Plan and route one step of a legal job. Raises RailsketchError where the drawing does not allow it."""
     job, fabric = document.job, compiled.fabric
     shape = model_shape(job)
-    planned = plan(job, placement, shape, _working(document.topology, DeviceKind.STORAGE))
+    planned = plan(job, placement, shape, compiled.storage)
     kinds = gpu_kinds(document.topology, placement, job, shape, planned.grid)
     schedule = pipeline_schedule(
         running_schedule(job),
