@@ -89,18 +89,14 @@ class FarPainter:
         loads: TileLoads,
         camera: Camera,
     ) -> None:
-        boxes = camera.boxes(layout.tile)
-        open_tiles = ~layout.closed[plan.tile_group] if len(plan.tiles) else np.zeros(0, bool)
-        open_tiles &= (boxes[:, 0] < camera.width) & (boxes[:, 2] > 0)
-        open_tiles &= (boxes[:, 1] < camera.height) & (boxes[:, 3] > 0)
-        shown = np.flatnonzero(open_tiles)
-        if not len(shown):
+        rects = _open_tiles(plan, layout, camera)
+        if not rects:
             return
         spare = scene.spare_tiles(plan)
-        rects = {tile: _rect(boxes[tile]).adjusted(1, 1, -1, -1) for tile in shown.tolist()}
-        radius = min(4.0, min(rects[int(shown[0])].width(), rects[int(shown[0])].height()) / 5)
+        first = next(iter(rects.values()))
+        radius = min(4.0, min(first.width(), first.height()) / 5)
         by_step: dict[int, list[int]] = defaultdict(list)
-        for tile in shown.tolist():
+        for tile in rects:
             by_step[-1 if plan.down[tile] else -2 if spare[tile] else int(loads.step[tile])].append(tile)
         for step, members in by_step.items():
             if step < 0:
@@ -121,7 +117,6 @@ class FarPainter:
         if len(rects) <= _MOST_TEXTS:
             for tile, rect in rects.items():
                 self._tile_text(painter, scene, plan, loads, tile, rect, bool(spare[tile]))
-        self._strips(painter, scene, plan, rects)
 
     def _crosses(self, painter: QPainter, rects: list[QRectF]) -> None:
         painter.setPen(QPen(self.theme.color("error"), 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
@@ -175,8 +170,11 @@ class FarPainter:
         if used + wide + 18 <= room and scene.report is not None:
             self.lettering.right(painter, mean, 10, 600, ink, rect.right() - 14, middle)
 
-    def _strips(self, painter: QPainter, scene: Scene, plan: FarPlan, rects: dict[int, QRectF]) -> None:
+    def strips(
+        self, painter: QPainter, scene: Scene, plan: FarPlan, layout: FarLayout, camera: Camera
+    ) -> None:
         """Who plays what: the groups of a tile's GPUs, in their order, along its lower edge."""
+        rects = _open_tiles(plan, layout, camera)
         cells: dict[int, list[QRectF]] = defaultdict(list)
         for tile, rect in rects.items():
             if rect.width() < _STRIP_TILE[0] or rect.height() < _STRIP_TILE[1] or plan.down[tile]:
@@ -321,6 +319,15 @@ def whole_percent(share: float) -> str:
 def tier_words(kind: str, count: int) -> str:
     """ "64 leaves"."""
     return plural(count, *_TIER_WORDS[kind])
+
+
+def _open_tiles(plan: FarPlan, layout: FarLayout, camera: Camera) -> dict[int, QRectF]:
+    """The boxes in pixels of the tiles that are drawn one by one and can be seen."""
+    boxes = camera.boxes(layout.tile)
+    seen = ~layout.closed[plan.tile_group]
+    seen &= (boxes[:, 0] < camera.width) & (boxes[:, 2] > 0)
+    seen &= (boxes[:, 1] < camera.height) & (boxes[:, 3] > 0)
+    return {tile: _rect(boxes[tile]).adjusted(1, 1, -1, -1) for tile in np.flatnonzero(seen).tolist()}
 
 
 def _rect(box: FloatArray) -> QRectF:

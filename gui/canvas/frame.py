@@ -22,6 +22,9 @@ from gui.theme import Theme
 QUICK_PARTS = 700
 """A view of at most so many devices and links is painted at once and follows the hand itself."""
 
+QUICK_TILES, LETTERED_ZOOM = 200, 0.04
+"""So many tiles follow the hand also where they have names on them; more only further out."""
+
 
 class Frame:
     """The layers of one view that do not follow the loads, and all of them composed with links and marks."""
@@ -127,7 +130,8 @@ class Frame:
     def quick(self, camera: Camera, level: Level) -> bool:
         """Whether a view is painted fast enough to follow the hand; else the last picture is moved."""
         if level <= Level.TILES:
-            return True
+            far = self.painter.far
+            return far is None or len(far.plan.tiles) <= QUICK_TILES or camera.zoom < LETTERED_ZOOM
         key = (camera, level, self.scene.index.version)
         if key != self._quick_of[0]:
             index = self.scene.index

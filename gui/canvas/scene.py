@@ -85,7 +85,7 @@ class Scene:
         self._tiles_key: tuple[object, ...] = ()
         self._weights_key: tuple[object, ...] = ()
         self._spare_key: tuple[object, ...] = ()
-        self._report_version = 0
+        self.report_version = 0
         self._map_report()
         self.refresh_gpus()
 
@@ -166,7 +166,7 @@ class Scene:
             )
         self._known = self.report is not None and bool((self.row_in_report == np.arange(count)).all())
         self._known &= self.report is not None and count == len(self.report.fabric.link_ids)
-        self._report_version += 1
+        self.report_version += 1
         none = np.zeros((count, 2))
         report = self.report
         self.worst = none if report is None else self._of_links(report.oversubscription)
@@ -254,9 +254,9 @@ class Scene:
         """What the links at the tiles of a plan carry in the chosen mode; the worst is of the whole step."""
         key = (self._plan_key, self._plan_states, self.loads_version)
         if key != self._tiles_key:
-            if key[:2] + (self._report_version,) != self._weights_key:
+            if key[:2] + (self.report_version,) != self._weights_key:
                 self._weights = tile_weights(plan, self.index.capacity, self.worst, self._peak)
-                self._weights_key = (*key[:2], self._report_version)
+                self._weights_key = (*key[:2], self.report_version)
             self._tiles = tile_loads(plan, self._weights, self.utilisation)
             self._tiles_key = key
         return self._tiles

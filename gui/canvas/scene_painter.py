@@ -69,6 +69,7 @@ class ScenePainter:
         self._prepared = 0
         self._loads_of: IntArray | None = None
         self._loads_version = -1
+        self._worst_key: tuple[int, int] = (-1, -1)
         self._chosen_key: tuple[object, ...] = ()
 
     def prepare(self, camera: Camera, level: Level) -> None:
@@ -169,7 +170,11 @@ class ScenePainter:
                     occupied=occupied,
                 )
             yield
-        if self.far is None:
+        if self.far is not None:
+            with painter() as out:
+                self._far.strips(out, scene, self.far.plan, self.far.layout, camera)
+            yield
+        else:
             for some in self._containers.parts(scene.index, camera, scene.folding):
                 with painter() as out:
                     out.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -211,10 +216,15 @@ class ScenePainter:
 
     def loads(self) -> tuple[StrandLoads, StrandLoads]:
         """The loads of the moment, and the peak of the step; worked out once for each."""
-        if self._loads_of is not self.strands.links or self._loads_version != self.scene.loads_version:
-            self._now_and_worst = (self.scene.loads(self.strands), self.scene.findings(self.strands))
-            self._loads_of, self._loads_version = self.strands.links, self.scene.loads_version
-        return self._now_and_worst
+        scene, strands = self.scene, self.strands
+        worst_key = (scene.index.structure, scene.report_version)
+        if self._loads_of is not strands.links or self._worst_key != worst_key:
+            self._worst, self._worst_key = scene.findings(strands), worst_key
+            self._loads_version = -1
+        if self._loads_version != scene.loads_version:
+            self._now, self._loads_version = scene.loads(strands), scene.loads_version
+        self._loads_of = strands.links
+        return self._now, self._worst
 
     def _chosen(self, lit: Lit) -> IntArray:
         key = (self._prepared, lit)
