@@ -68,6 +68,8 @@ ACTIONS: Mapping[str, ActionSpec] = {
         _spec("file.open", "&Open…", "Ctrl+O", "open", When.ALWAYS),
         _spec("file.save", "&Save", "Ctrl+S", "save"),
         _spec("file.save_as", "Save &as…", "Ctrl+Shift+S"),
+        _spec("file.save_template", "Save selection as &template…", "", "", When.DEVICES_SELECTED,
+              "Keep the selection as a template of your own"),
         _spec("file.start", "Start &page", "", "", When.OPEN),
         _spec("export.topology", "&Topology (JSON)…", "", "export", When.OPEN),
         _spec("export.traffic", "T&raffic (JSON)…", "", "export", When.REPORT),
@@ -137,7 +139,8 @@ RECENT = "recent files"
 
 MENUS: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
     ("&File", (
-        "file.new", "file.open", RECENT, SEPARATOR, "file.save", "file.save_as", SEPARATOR,
+        "file.new", "file.open", RECENT, SEPARATOR, "file.save", "file.save_as",
+        "file.save_template", SEPARATOR,
         ("&Export", ("export.topology", "export.traffic", "export.picture")), SEPARATOR,
         "file.start", "file.quit",
     )),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from model.errors import EditRefused
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 class BulkCommands(QObject):
-    """Opens the dialogs for work on many parts, on a context. Each edit is one undo step."""
+    """Opens the dialogs for work on many parts, on a context. Each edit is one undo step.
+
+    `templates_changed` comes when the user's own templates are others.
+    """
+
+    templates_changed = Signal()
 
     def __init__(self, context: AppContext, window: QWidget) -> None:
         super().__init__(window)
@@ -30,6 +35,7 @@ class BulkCommands(QObject):
             "edit.select_by": self.select_by,
             "edit.replace_model": self.replace_model,
             "edit.duplicate_row": self.duplicate_row,
+            "file.save_template": self.save_template,
         }
 
     def find(self) -> None:
@@ -75,6 +81,25 @@ class BulkCommands(QObject):
         dialog.deleteLater()
         if accepted and row is not None and self._push(row.edit, dialog.text):
             self._context.go_to(ident for names in row.names for ident in names)
+
+    def save_template(self) -> None:
+        """Save the selected devices, with the links among them, as a template of the user's own."""
+        from gui import own_templates
+        from gui.dialogs.save_template import SaveTemplateDialog
+        from model.document.clipboard import copy
+
+        fragment = copy(self._context.document.document, self._context.selection)
+        if not fragment.devices:
+            self._context.say("Select the devices that the template is to hold.")
+            return
+        dialog = SaveTemplateDialog(fragment, own_templates.folder(), self._window)
+        accepted = dialog.exec() == SaveTemplateDialog.DialogCode.Accepted
+        path = dialog.path
+        dialog.deleteLater()
+        if accepted and path is not None:
+            own_templates.load()
+            self.templates_changed.emit()
+            self._context.say(f"Saved as a template: {path.name}. It is in the gallery.")
 
     def _push(self, edit: Edit, text: str) -> bool:
         try:

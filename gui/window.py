@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui import own_templates
 from gui.actions import ACTIONS, MENUS, RECENT, TOOL_BAR, ActionSet, When
 from gui.arrange_commands import ArrangeCommands
 from gui.bulk_commands import BulkCommands
@@ -31,6 +32,7 @@ from gui.settings import settings
 from gui.title_bar import TitleBar
 from gui.widgets.figure import ExplainPopup, FigureLabel, figure_of
 from gui.widgets.style import set_font, themed_icon
+from model.text import plural
 
 if TYPE_CHECKING:
     from gui.canvas.view import CanvasView
@@ -94,8 +96,9 @@ class MainWindow(QMainWindow):
         if self.workspace is not None:
             return
         from gui.workspace import Workspace
-        from topology_templates.registry import TEMPLATES
+        from topology_templates.registry import gallery
 
+        broken = own_templates.load()
         self.workspace = Workspace(self.context, self)
         self.stack.addWidget(self.workspace.canvas)
         self.workspace.palette.insert_requested.connect(self.workspace.insert)
@@ -114,8 +117,18 @@ class MainWindow(QMainWindow):
             panels.addAction(dock.toggleViewAction())
         self.workspace.set_shown(False)
         self.workspace.restore(settings())
-        self.start.set_templates(tuple(TEMPLATES.values()))
+        self.bulk.templates_changed.connect(self._show_templates)
+        self.start.set_templates(tuple(gallery().values()))
+        if broken:
+            self.context.say(f"{plural(len(broken), 'template')} of yours cannot be used: {broken[0].reason}")
         self.actions_.update_states()
+
+    def _show_templates(self) -> None:
+        from topology_templates.registry import gallery
+
+        self.start.set_templates(tuple(gallery().values()))
+        if self.workspace is not None:
+            self.workspace.templates.refresh()
 
     def _first_size(self) -> QSize:
         screen = QGuiApplication.primaryScreen()
@@ -359,10 +372,11 @@ class MainWindow(QMainWindow):
         return self.files.open_path(path)
 
     def explain(self, title: str, figure: Figure) -> None:
-        """Show how a figure was worked out, near what was asked about."""
-        asked = QApplication.focusWidget()
-        if isinstance(asked, FigureLabel):
-            point = asked.mapToGlobal(QPoint(0, asked.height() + 4))
+        """Show how a figure was worked out, near what was asked about: under the pointer, or with the focus."""
+        for asked in (QApplication.widgetAt(QCursor.pos()), QApplication.focusWidget()):
+            if isinstance(asked, FigureLabel) and asked.figure is figure:
+                point = asked.mapToGlobal(QPoint(0, asked.height() + 4))
+                break
         else:
             point = QCursor.pos()
         ExplainPopup(title, figure, self).show_at(point)
@@ -380,12 +394,8 @@ class MainWindow(QMainWindow):
         self.context.set_partners_of(None if gpu == self.context.partners_of else gpu)
 
     def _help(self) -> None:
-        """Explain the figure under the pointer, else that of the list with the focus, else show the keys."""
+        """Explain the figure under the pointer, else the one with the focus, else show the keys."""
         hovered = QApplication.widgetAt(QCursor.pos())
-        if isinstance(hovered, FigureLabel) and hovered.figure is not None:
-            hovered.setFocus(Qt.FocusReason.MouseFocusReason)
-            hovered.explain()
-            return
         found = figure_of(hovered, QCursor.pos()) or figure_of(QApplication.focusWidget(), None)
         if found is not None:
             self.explain(*found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -231,12 +231,26 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
     {one.id: one for one in (*_HOSTS, *_RACKS, *_SUPERPODS, *_NETWORKS, *_PUBLISHED)}
 )
 
+_own: dict[str, Template] = {}
+
+
+def use_own(templates: Iterable[Template]) -> None:
+    """Offer the user's own templates beside those of the program, in place of those offered before."""
+    _own.clear()
+    _own.update((one.id, one) for one in templates)
+
+
+def gallery() -> Mapping[str, Template]:
+    """All templates that can be placed: those of the program, then the user's own."""
+    return MappingProxyType({**TEMPLATES, **_own})
+
 
 def template(ident: str) -> Template:
     """The template with this id. Raises InputError naming those that exist."""
-    if ident not in TEMPLATES:
-        raise InputError(f"There is no template called {ident!r}; there are {', '.join(TEMPLATES)}.")
-    return TEMPLATES[ident]
+    found = gallery()
+    if ident not in found:
+        raise InputError(f"There is no template called {ident!r}; there are {', '.join(found)}.")
+    return found[ident]
 
 
 def _parameters(found: Template, values: Mapping[str, Any] | BaseModel | None) -> BaseModel:

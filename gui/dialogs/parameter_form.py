@@ -44,6 +44,7 @@ class ParameterForm(QWidget):
             grid.addWidget(note, row, 2)
             self.fields[name], self._notes[name] = field, note
             self._descriptions[name] = info.description or ""
+        grid.setRowStretch(len(self.fields), 1)  # few fields stand at the top
 
     def _field(self, info: FieldInfo, title: str) -> QWidget:
         default, kind = info.get_default(call_default_factory=True), info.annotation

@@ -19,13 +19,14 @@ from PySide6.QtWidgets import (
 )
 
 from gui.dialogs.parameter_form import ParameterForm
+from gui.own_templates import broken_files
 from gui.panels.templates import picture_content
 from gui.widgets.section import SectionHeader
 from gui.widgets.style import label, separator, set_font
 from gui.widgets.template_picture import TemplatePicture
 from model.errors import RailsketchError
 from model.text import plural
-from topology_templates.registry import TEMPLATES, build, counts
+from topology_templates.registry import build, counts, gallery
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -104,7 +105,7 @@ class TemplatesDialog(QDialog):
         self.list.setProperty("role", "choices")
         set_font(self.list, 12, 600)
         self.rows: dict[str, QListWidgetItem] = {}
-        for group, templates in groupby(TEMPLATES.values(), lambda template: template.group):
+        for group, templates in groupby(gallery().values(), lambda template: template.group):
             head = QListWidgetItem(group)
             head.setFlags(Qt.ItemFlag.NoItemFlags)
             head.setFont(self._theme.current.font(11, 500))
@@ -115,6 +116,11 @@ class TemplatesDialog(QDialog):
                 item.setToolTip(template.summary)
                 self.list.addItem(item)
                 self.rows[template.id] = item
+        for broken in broken_files():
+            item = QListWidgetItem(f"{broken.path.name} (broken)")
+            item.setFlags(Qt.ItemFlag.NoItemFlags)
+            item.setToolTip(broken.reason)
+            self.list.addItem(item)
         self.list.itemActivated.connect(lambda _item: self.accept())
         return self.list
 
@@ -158,7 +164,7 @@ class TemplatesDialog(QDialog):
     def chosen(self) -> str:
         """The id of the template in view."""
         item = self.list.currentItem()
-        return str(item.data(Qt.ItemDataRole.UserRole)) if item is not None else next(iter(TEMPLATES))
+        return str(item.data(Qt.ItemDataRole.UserRole)) if item is not None else next(iter(self.rows))
 
     @property
     def form(self) -> ParameterForm:
@@ -168,7 +174,7 @@ class TemplatesDialog(QDialog):
         return self._form
 
     def _show_template(self) -> None:
-        template = TEMPLATES[self.chosen]
+        template = gallery()[self.chosen]
         self.header.set_title(template.name)
         self._summary.setText(template.summary)
         self._form = ParameterForm(template.parameters)

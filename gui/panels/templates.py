@@ -12,7 +12,7 @@ from gui.widgets.flow import FlowLayout
 from gui.widgets.section import PADDING, SectionHeader
 from gui.widgets.template_tile import TemplateTile
 from topology_templates.content import TemplateContent
-from topology_templates.registry import TEMPLATES, build
+from topology_templates.registry import build, gallery
 
 if TYPE_CHECKING:
     from gui.context import AppContext
@@ -37,19 +37,33 @@ class TemplatesPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(PADDING, 6, PADDING, 10)
         column.setSpacing(6)
-        column.addWidget(SectionHeader("Templates", str(len(TEMPLATES))))
+        self._context = context
+        self._header = SectionHeader("Templates")
+        column.addWidget(self._header)
         grid = QWidget()
         self._flow = FlowLayout(grid, spacing=6, columns=2)
         self.tiles: dict[str, TemplateTile] = {}
-        for ident, template in TEMPLATES.items():
-            tile = TemplateTile(context.theme, template, draggable=True)
+        column.addWidget(grid)
+        column.addStretch(1)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the templates that there are now: those of the program, then the user's own."""
+        while self._flow.takeAt(0) is not None:
+            pass
+        for tile in self.tiles.values():
+            tile.hide()
+            tile.deleteLater()
+        self.tiles.clear()
+        picture_content.cache_clear()
+        for ident, template in gallery().items():
+            tile = TemplateTile(self._context.theme, template, draggable=True)
             tile.setToolTip(f"{template.summary}. Double-click or drag it onto the drawing.")
             tile.picture.set_source(partial(picture_content, ident))
             tile.chosen.connect(self.chosen)
             self._flow.addWidget(tile)
             self.tiles[ident] = tile
-        column.addWidget(grid)
-        column.addStretch(1)
+        self._header.set_note(str(len(self.tiles)))
 
     def filter(self, text: str) -> None:
         """Show the templates that hold a text."""

@@ -63,6 +63,27 @@ def duplicate_row(
     return Row(replace(edit, links=(*edit.links, *links)), names, left_out)
 
 
+def most_in_row(topology: Topology, ids: Iterable[str]) -> int:
+    """How many things like the devices `ids` the rest has ports for, the original among them."""
+    inside = set(ids)
+    needed: dict[tuple[str, Family], float] = {}
+    most = MOST_COPIES + 1
+    for ident in inside:
+        for link in topology.links_of(ident):
+            if link.other(ident) in inside:
+                continue
+            end, family = topology.device(link.other(ident)), family_of(link.kind)
+            group = next((each for each in ports_of(end) if each.family == family), None)
+            if group is None:
+                return 1
+            key = (end.id, family)
+            share = link.count * group.ports_per_lane(link.lane_bytes_per_s)
+            needed[key] = needed.get(key, 0.0) + share
+            free = group.count - port_use(topology, end.id).get(family, 0.0)
+            most = min(most, 1 + max(0, int((free + _ROUNDING) / needed[key])))
+    return most
+
+
 def _outermost(fragment: Fragment) -> tuple[str, ...]:
     boxes = {box.id for box in fragment.containers}
     return (

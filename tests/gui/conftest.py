@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 from PySide6.QtWidgets import QApplication
 
 from gui.context import AppContext
+from gui.settings import settings
 from model.document.document import Document
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
@@ -19,6 +20,7 @@ from model.topology.types import Container, ContainerKind, Device, DeviceKind, L
 def own_settings(tmp_path: Path) -> Iterator[None]:
     """Settings in a folder of the test, so that no test sees what another or the user did."""
     QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
+    settings().setValue("templates/folder", str(tmp_path / "templates"))
     yield
     # Windows of the test that wait for their deletion would be styled again and again by later tests.
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
