@@ -50,12 +50,13 @@ class ContainerPainter:
         index: SceneIndex,
         some: list[tuple[int, QRectF]],
         *,
+        folding: Folding,
         trays: bool,
         level: Level,
     ) -> None:
-        """Paint the cards of the trays among some, or of all others."""
+        """Paint the cards of the trays and folded containers among some, or of all others."""
         for row, rect in some:
-            if bool(index.is_tray[row]) == trays:
+            if bool(index.is_tray[row] or folding.is_folded(row)) == trays:
                 self._card(painter, index, row, rect, level)
 
     def titles(self, painter: QPainter, scene: Scene, some: list[tuple[int, QRectF]], camera: Camera) -> None:

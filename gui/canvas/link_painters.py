@@ -21,7 +21,7 @@ from gui.canvas.strands import StrandLoads
 from gui.theme import Theme
 
 FINE_LIMIT = 640
-SMOOTH_LIMIT = 1500
+SMOOTH_LIMIT = 6000
 
 
 class LinkPainter(Protocol):

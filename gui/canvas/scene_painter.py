@@ -38,6 +38,8 @@ Painters = Callable[[], AbstractContextManager[QPainter]]
 
 _GRID_LEAST = 12.0
 _DEVICES_A_STEP = 240
+_THINNER = ((300, 1.0), (600, 0.7), (np.inf, 0.5))
+"""Up to so many lines between trays, and how much thinner all are: a crowd must not become one area."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,9 @@ class ScenePainter:
         near = touching(self.curves.control, camera.visible(12))
         self.shown: IntArray = np.flatnonzero(near).astype(np.int32)
         self.width = np.maximum(self.strands.width * grown, 0.7)
+        if level is Level.NODES:
+            between = int((~self.strands.inside[self.shown]).sum())
+            self.width *= next(factor for most, factor in _THINNER if between <= most)
         self.seen: FloatArray = Curves(self.curves.control[self.shown]).flat()
         self.seen_box = (self.seen.min(axis=1), self.seen.max(axis=1))
         self.drawn: IntArray = self.visible_devices()
@@ -103,7 +108,9 @@ class ScenePainter:
             self._far.cards(painter, self.scene, self.far.plan, self.far.layout, camera)
         else:
             for some in self._containers.parts(self.scene.index, camera, self.scene.folding):
-                self._containers.cards(painter, self.scene.index, some, trays=False, level=self.level)
+                self._containers.cards(
+                    painter, self.scene.index, some, folding=self.scene.folding, trays=False, level=self.level
+                )
 
     def trays_steps(self, painter: Painters) -> Iterator[None]:
         """The cards of trays: links between trays run behind them."""
@@ -112,7 +119,9 @@ class ScenePainter:
             for some in self._containers.parts(index, self.camera, self.scene.folding):
                 with painter() as out:
                     out.setRenderHint(QPainter.RenderHint.Antialiasing)
-                    self._containers.cards(out, index, some, trays=True, level=self.level)
+                    self._containers.cards(
+                        out, index, some, folding=self.scene.folding, trays=True, level=self.level
+                    )
                 yield
 
     def links_steps(self, *, inside: bool) -> Iterator[None]:
