@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from model.catalog import GpuSpec, NvlinkSwitchSpec, catalog
 from model.document.document import Document
@@ -65,20 +66,21 @@ def plan_replacement(
     switches = _switches(topology, new) if with_switches else {}
     new |= switches
     after: Callable[[str], Device] = lambda ident: new.get(ident) or topology.device(ident)  # noqa: E731
-    links = {link.id: link for ident in new for link in topology.links_of(ident)}
-    faster = _adapted(topology, after, links.values()) if adapt_links else {}
+    links = [link for link in topology.links() if link.a in new or link.b in new]
+    faster = _adapted(topology, after, links) if adapt_links else {}
     return Replacement(
         Replace(tuple(new.values()), tuple(faster.values())),
         tuple(ident for ident in new if ident not in switches),
         tuple(switches),
         tuple(faster),
         (
-            *_wrong_links(topology, after, [faster.get(ident, link) for ident, link in links.items()]),
+            *_wrong_links(topology, after, [faster.get(link.id, link) for link in links]),
             *_too_few_ports(topology, after, new, faster),
         ),
     )
 
 
+@lru_cache(maxsize=64)
 def fitting_switch(gpu: str) -> str | None:
     """The NVLink switch of a GPU model's generation; None where the catalogue has none."""
     spec = catalog().gpus.get(gpu)
@@ -90,28 +92,31 @@ def fitting_switch(gpu: str) -> str | None:
 
 def _switches(topology: Topology, new: Mapping[str, Device]) -> dict[str, Device]:
     found: dict[str, Device] = {}
-    for ident, device in new.items():
-        spec = spec_of(device)
-        wanted = fitting_switch(device.model)
-        if not isinstance(spec, GpuSpec) or wanted is None:
-            continue
-        for link in topology.links_of(ident):
-            switch = topology.device(link.other(ident))
-            of_switch = spec_of(switch)
-            if switch.kind is DeviceKind.NVLINK_SWITCH and not (
+    for link in topology.links():
+        for ident, other in ((link.a, link.b), (link.b, link.a)):
+            if ident not in new or other in found:
+                continue
+            spec, switch = spec_of(new[ident]), topology.device(other)
+            wanted, of_switch = fitting_switch(new[ident].model), spec_of(switch)
+            if wanted is None or not isinstance(spec, GpuSpec) or switch.kind is not DeviceKind.NVLINK_SWITCH:
+                continue
+            if not (
                 isinstance(of_switch, NvlinkSwitchSpec)
                 and of_switch.nvlink_generation == spec.nvlink_generation
             ):
-                found[switch.id] = replace(switch, model=wanted)
+                found[other] = replace(switch, model=wanted)
     return found
 
 
 def _lane(a: Device, b: Device, family: Family) -> float:
     """The fastest lane that both ends have; 0 where one has no such port."""
-    speeds = [
-        group.lane_bytes_per_s for device in (a, b) for group in ports_of(device) if group.family == family
-    ]
-    return min(speeds) if len(speeds) == 2 else 0.0
+    return min(_port_speed(a.kind, a.model, family), _port_speed(b.kind, b.model, family))
+
+
+@lru_cache(maxsize=1024)
+def _port_speed(kind: DeviceKind, model: str, family: Family) -> float:
+    groups = ports_of(Device("", kind, model))
+    return next((group.lane_bytes_per_s for group in groups if group.family == family), 0.0)
 
 
 def _adapted(topology: Topology, after: Callable[[str], Device], links: Iterable[Link]) -> dict[str, Link]:
@@ -160,11 +165,17 @@ def _too_few_ports(
     faster: Mapping[str, Link],
 ) -> Iterable[Misfit]:
     """Devices whose links took up their ports, and now take more than there are."""
-    touched = dict.fromkeys((*new, *(end for link in faster.values() for end in (link.a, link.b))))
+    touched: dict[str, list[Link]] = {ident: [] for ident in new}
+    for link in faster.values():
+        touched.setdefault(link.a, [])
+        touched.setdefault(link.b, [])
+    for link in topology.links():
+        for end in (link.a, link.b):
+            if end in touched:
+                touched[end].append(link)
     found: dict[tuple[str, Family], list[tuple[str, float, int, str]]] = {}
-    for ident in touched:
+    for ident, links in touched.items():
         device, before = after(ident), topology.device(ident)
-        links = topology.links_of(ident)
         for group in ports_of(device):
             used = _use(device, group.family, [faster.get(link.id, link) for link in links])
             had = {each.family: each.count for each in ports_of(before)}.get(group.family, 0)
