@@ -323,15 +323,14 @@ def test_a_sharp_picture_of_many_links_comes_in_slices(
     costs = []
     while True:
         start = time.thread_time()
-        done = frame.go_on(0.008)
+        done = frame.go_on(0.0)  # one step
         costs.append(time.thread_time() - start)
         if done:
             break
     pictured(view)
     assert frame.paints == before + 1
-    assert len(costs) > 3
-    # process time of one slice: 8 ms and at most one step more
-    assert statistics.median(costs) < 0.02
+    assert len(costs) > 8
+    assert statistics.median(costs) < 0.016
     qtbot.waitUntil(lambda: not view.busy)
 
 
