@@ -23,7 +23,6 @@ from model.catalog import GpuSpec, catalog
 from model.catalog.specs import Precision
 from model.document.document import Document
 from model.errors import JobError
-from model.job.not_built import not_built
 from model.job.shape import model_shape
 from model.job.sizes import grid_of
 from model.job.spec import parse_job
@@ -68,7 +67,7 @@ def fit_all(rows: Iterable[Row]) -> list[Fitted]:
     """Every pair that has rows to fit on which can be run; those that take another's efficiency come last."""
     by_pair: dict[Pair, list[Row]] = defaultdict(list)
     for row in rows:
-        if row.fit and not row.unusable and not not_built(parse_job(row.job)):
+        if row.fit and not row.unusable:
             by_pair[row.gpu_type, row.precision].append(row)
     own = {pair: found for pair, found in by_pair.items() if any(not row.moe for row in found)}
     fitted = {pair: fit(pair, found) for pair, found in sorted(own.items())}

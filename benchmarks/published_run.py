@@ -11,7 +11,6 @@ from model.analysis import analyse
 from model.document.document import Document
 from model.errors import RailsketchError
 from model.job.memory import COMMUNICATOR_BYTES, CONTEXT_BYTES, FRAGMENTATION, StageMemory
-from model.job.not_built import not_built
 from model.job.sizes import grid_of, microbatches
 from model.job.spec import JobSpec, parse_job
 from model.step.report import StepReport
@@ -67,9 +66,6 @@ def run_row(row: Row) -> Outcome:
         job = parse_job({**row.job, "world": list(drawn.world)})
     except RailsketchError as error:
         return Outcome(row, reason=str(error))
-    missing = not_built(job)
-    if missing:
-        return Outcome(row, reason=f"not built yet: {'; '.join(missing)}")
     reports: list[StepReport] = []
     lengths = step_lengths(job, row.gpus)
     for length in lengths:

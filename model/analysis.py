@@ -15,7 +15,6 @@ from model.job.chunks import chunks_per_rank, microbatch_group, running_schedule
 from model.job.flops import hardware_flops, model_flops
 from model.job.legality import refuse_illegal, violations
 from model.job.memory import stage_memory
-from model.job.not_built import not_built
 from model.job.plan import Plan, plan
 from model.job.shape import ModelShape, model_shape
 from model.job.sizes import grid_of
@@ -125,10 +124,9 @@ def analyse(
         situation = replace(
             situation,
             world=world,
-            not_built=tuple(not_built(job)),
             violations=violations(job, len(world)) if world else (),
         )
-        if world and not situation.violations and not situation.not_built:
+        if world and not situation.violations:
             placement = resolve(world, grid_of(job, len(world)), document.paint)
             situation = replace(situation, placement=placement)
             report, cache.last = _report(document, compiled, placement, say)

@@ -17,7 +17,3 @@ class EditRefused(RailsketchError):
 
 class JobError(RailsketchError):
     """The job breaks a legality rule; the message names the rule, the values and the nearest legal ones."""
-
-
-class NotBuiltError(RailsketchError):
-    """A value is understood, but what it asks for is not part of this version."""

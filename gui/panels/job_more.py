@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
 from gui.panels import job_texts
@@ -27,7 +26,6 @@ from model.job.choices import Choice, legal_values
 from model.job.exchange import Operation
 from model.job.spec import JobSpec
 
-_NOT_BUILT = "not built yet"
 _READ: Mapping[str, Callable[[str], object]] = {
     "count": job_texts.read_count,
     "counts": job_texts.read_counts,
@@ -64,22 +62,15 @@ def fill_choices(
     current: object,
     text_of: Callable[[object], str],
 ) -> None:
-    """Offer values; those that are not built yet are greyed and say why, illegal ones are marked and say
-    why.
-    """
+    """Offer values; illegal ones are marked and say why."""
     combo.clear()
     values = [choice.value for choice in choices]
     if current not in values:
         choices = (*choices, Choice(current))  # type: ignore[arg-type]
-    model = combo.model()
     for row, choice in enumerate(choices):
-        missing = choice.reason.startswith(_NOT_BUILT)
-        note = f" ({_NOT_BUILT})" if missing else " · illegal here" if choice.reason else ""
+        note = " · illegal here" if choice.reason else ""
         combo.addItem(f"{text_of(choice.value)}{note}", choice.value)
         combo.setItemData(row, choice.reason, Qt.ItemDataRole.ToolTipRole)
-        if missing and isinstance(model, QStandardItemModel):
-            item = model.item(row)
-            item.setEnabled(choice.value == current)
     index = next((row for row, choice in enumerate(choices) if choice.value == current), 0)
     combo.setCurrentIndex(index)
 
@@ -156,12 +147,6 @@ class MoreFields(QWidget):
             fill_choices(made, choices, value, lambda one: choice_text(spec, one))
         elif isinstance(made, QCheckBox):
             made.setChecked(bool(value))
-            other = [one for one in legal_values(job, around.world, spec.path) if one.value != value]
-            reason = other[0].reason if other and other[0].reason.startswith(_NOT_BUILT) else ""
-            made.setEnabled(not reason)
-            if reason:
-                made.setToolTip(reason)
-            made.setText(f"{spec.text} ({_NOT_BUILT})" if reason else spec.text)
 
     @staticmethod
     def _choices(spec: FieldSpec, job: JobSpec, around: Surroundings) -> tuple[Choice, ...]:

@@ -11,7 +11,6 @@ import numpy as np
 from model.errors import RailsketchError
 from model.job.choices import legal_values
 from model.job.legality import Violation, violations
-from model.job.not_built import TABLE, is_built, not_built
 from model.job.parameters import active_parameters, model_parameters
 from model.job.shape import ModelShape, model_shape
 from model.job.spec import JobSpec
@@ -21,7 +20,6 @@ from model.traffic.fabric import gpu_indices
 
 Mark = Literal["ok", "warning", "error", "off"]
 SIZES = ("tp", "cp", "ep", "pp", "dp")
-_EFFECTS = {row.path: row.effect for row in TABLE}
 _MOST_SHOWN = 4
 
 
@@ -106,8 +104,6 @@ def _row(
     spans: Mapping[str, int],
 ) -> SizeRow:
     value, path = _size(job, name, world), f"parallel.{name}"
-    effect = _EFFECTS.get(path)
-    only_one = effect is not None and not is_built(path, 2)
     no_experts = name == "ep" and shape.moe is None
     if world == 0:
         return SizeRow(name, None, "off", "", (), False)
@@ -116,14 +112,10 @@ def _row(
         for choice in legal_values(job, world, path)
         if choice.legal and isinstance(choice.value, int)
     )
-    editable = name != "dp" and not (value == 1 and (only_one or no_experts))
+    editable = name != "dp" and not (value == 1 and no_experts)
     reason = broken.get(path) or (broken.get("world") if name == "dp" else None)
     if reason:
         return SizeRow(name, value, "error", capital(reason), legal, editable)
-    if value > 1 and only_one:
-        return SizeRow(name, value, "error", f"not built yet: {effect}", legal, True)
-    if only_one:
-        return SizeRow(name, value, "off", f"not built yet: {effect}", legal, editable)
     if no_experts:
         return SizeRow(name, value, "off", "this model has no experts", legal, editable)
     texts = {
@@ -151,9 +143,6 @@ def _verdict(job: JobSpec, world: int, found: tuple[Violation, ...]) -> Verdict:
     if found:
         more = f" And {plural(len(found) - 1, 'more rule')}." if len(found) > 1 else ""
         return Verdict("error", capital(found[0].message) + "." + more)
-    missing = not_built(job)
-    if missing:
-        return Verdict("warning", f"Not built yet: {'; '.join(missing)}")
     own = job.parallel
     dp = _size(job, "dp", world)
     return Verdict(

@@ -1,4 +1,4 @@
-"""Whether there is anything to run: GPUs, a legal job, values that this version knows."""
+"""Whether there is anything to run: GPUs, and a legal job."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES = {
 
 
 def check(situation: Situation) -> Iterator[Finding]:
-    """No GPUs; broken rules; values that are not built yet; what else keeps the job from running."""
+    """No GPUs; broken rules; what else keeps the job from running."""
     if not situation.world and not situation.problems:
         yield _no_gpus(situation)
         return
@@ -37,15 +37,6 @@ def check(situation: Situation) -> Iterator[Finding]:
             title=_title(violation, situation),
             detail=_sentence(violation.message),
             fix=_nearest(violation),
-        )
-    for text in situation.not_built:
-        path = text.split(" = ", 1)[0]
-        yield Finding(
-            id=f"job.not-built.{path}",
-            severity=Severity.ERROR,
-            title=short(f"Not built yet: {path}", "Not built yet"),
-            detail=f"This version does not know the effect of {text}.",
-            fix="Choose another value in the job panel.",
         )
     for number, text in enumerate(situation.problems):
         yield Finding(

@@ -23,8 +23,8 @@ class Situation:
     """One document as far as it could be analysed.
 
     `ports` is what the drawing's ports say, `world` are the GPUs that could take part. `problems` are
-    sentences on why there is no report, beside the broken rules in `violations` and the values in
-    `not_built`. `placement` and `report` are None where the job cannot run.
+    sentences on why there is no report, beside the broken rules in `violations`. `placement` and `report` are
+    None where the job cannot run.
     """
 
     topology: Topology
@@ -33,7 +33,6 @@ class Situation:
     ports: tuple[PortFinding, ...]
     world: tuple[str, ...]
     violations: tuple[Violation, ...] = ()
-    not_built: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     placement: Placement | None = None
     report: StepReport | None = None

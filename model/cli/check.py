@@ -10,13 +10,11 @@ from model.cli.summary import exit_code, finding_line
 from model.cli.tools import Outcome, Tools
 from model.files.opening import open_any
 from model.files.traffic_json import finding_to_json
-from model.job.not_built import refuse_not_built
 
 
 def check(arguments: argparse.Namespace, tools: Tools) -> Outcome:
-    """The findings of a file. An illegal job is one of them; a value that is not built yet is refused."""
+    """The findings of a file. An illegal job is one of them."""
     document = open_any(arguments.file)
-    refuse_not_built(document.job)
     findings = analyse(document).findings
     if arguments.json:
         values = [finding_to_json(finding) for finding in findings]

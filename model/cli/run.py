@@ -24,7 +24,6 @@ from model.files.topology_json import write_topology
 from model.files.traffic_json import write_traffic
 from model.files.writing import write_atomic
 from model.job.legality import refuse_illegal
-from model.job.not_built import refuse_not_built
 from model.job.spec import JobSpec, apply_set, parse_job
 from model.job.storage import refuse_unknown_storage
 from model.placement.resolve import world_of
@@ -73,7 +72,6 @@ def check_job(document: Document) -> None:
 
     A drawing without GPUs has no step at all, and that is a finding (conventions 36), whatever the job.
     """
-    refuse_not_built(document.job)
     up = [device.id for device in document.topology.working(DeviceKind.GPU)]
     if up or document.job.world:
         refuse_illegal(document.job, len(world_of(document.job.world, up)))

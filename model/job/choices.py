@@ -7,7 +7,6 @@ from typing import get_args
 
 from model.errors import InputError
 from model.job.legality import divisors, nearest_multiples, violations
-from model.job.not_built import is_built, not_built
 from model.job.shape import model_shape
 from model.job.sizes import replicas
 from model.job.spec import Algorithm, Calibration, JobSpec, parse_job
@@ -89,11 +88,6 @@ def _parts(job: JobSpec, world: int, name: str) -> tuple[int | None, ...]:
 
 
 def _reason(job: JobSpec, world: int, field: str, value: object, before: set[str]) -> str:
-    if not is_built(field, value):
-        # One stage makes every schedule plain, so the job as a whole has the last word.
-        missing = [text for text in not_built(_with(job, field, value)) if text.startswith(field)]
-        if missing:
-            return f"not built yet: {missing[0]}"
     changed = _with(job, field, value)
     if changed == job:
         return ""

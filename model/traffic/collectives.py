@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from model.catalog.load import catalog
-from model.errors import NotBuiltError
 from model.job.exchange import Dedup, Operation
 from model.traffic.aggregation import aggregate
 from model.traffic.all_to_all import all_to_all_edges
@@ -76,13 +75,11 @@ def collective_edges(
     value of `Algorithm`; what does not fit the operation or a group falls back to ring (all-to-all: to the
     automatic choice). "deduplicated" needs `dedup`. The automatic choice is that of §5.1c: an all-reduce
     of at least 4 members behind NVLink switches that can reduce runs as nvls, an all-to-all as pxn where
-    every GPU has a NIC, the rest as ring. Raises NotBuiltError for another algorithm.
+    every GPU has a NIC, the rest as ring.
 
     α of one operation: `model.traffic.latency`. Of a ring all-reduce over M parts 2(M − 1) steps go over
     the network, of a gather, scatter or broadcast M − 1.
     """
-    if algorithm != "auto" and algorithm not in set(Algorithm):
-        raise NotBuiltError(f"not built yet: the collective algorithm {algorithm!r}.")
     pattern = PATTERN[operation]
     if pattern == "pair":
         return _pair_edges(fabric, groups)

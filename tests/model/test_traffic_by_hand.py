@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.errors import InputError, NotBuiltError
+from model.errors import InputError
 from model.job.exchange import Operation
 from model.topology.graph import Topology
 from model.topology.types import DeviceKind
@@ -233,8 +233,6 @@ def test_an_algorithm_that_does_not_fit_runs_as_ring_and_says_so() -> None:
 def test_what_is_not_there_is_refused_in_words() -> None:
     topology = two_hosts_two_rails()
     fabric, placement = compile_fabric(topology), placement_of(topology)
-    with pytest.raises(NotBuiltError, match="not built yet: the collective algorithm 'pat'"):
-        load(fabric, placement, [exchange(ALL_REDUCE, [[0, 1]], 1, algorithm="pat")])
     with pytest.raises(InputError, match=r"tp\.test names 'disk', which is not in the drawing"):
         load(fabric, placement, [exchange(Operation.READ, [[0]], 1, storage=("disk",))])
     with pytest.raises(InputError, match="names no storage device for some of its GPUs"):

@@ -105,17 +105,6 @@ def test_choosing_a_model(qtbot: QtBot, context: AppContext) -> None:
     assert panel.header.note.text().startswith("Mixtral 8x22B")
 
 
-@pytest.mark.usefixtures("unfinished")
-def test_values_that_are_not_built_are_greyed(qtbot: QtBot, context: AppContext) -> None:
-    panel = shown(qtbot, context)
-    field = panel.sizes["cp"].field
-    assert field is not None and field.isEnabled()
-    row = panel.schedule.findData("zb-h1")
-    item = panel.schedule.model().item(row)  # type: ignore[attr-defined]
-    assert not item.isEnabled()
-    assert "not built yet" in panel.schedule.itemData(row, Qt.ItemDataRole.ToolTipRole)
-
-
 def test_more_fields_unfold_and_edit(qtbot: QtBot, context: AppContext) -> None:
     panel = shown(qtbot, context)
     assert not panel.more.isVisible()

@@ -61,12 +61,6 @@ def test_context_parallelism_names_what_it_divides() -> None:
     assert rows(mixtral_job("parallel.cp=2"))["cp"] == ("ok", "of 4,096 tokens: 1 2 4 8 legal")
 
 
-@pytest.mark.usefixtures("unfinished")
-def test_what_is_not_built_is_a_warning_with_its_reason() -> None:
-    view = job_view(mixtral_job("schedule=zb-h1"), 32, {})
-    assert view.verdict.mark == "warning" and "another pipeline schedule" in view.verdict.text
-
-
 def test_no_gpus_and_an_unknown_model() -> None:
     view = job_view(mixtral_job(), 0, {})
     assert view.verdict.text == "No GPUs yet. Place some: the sizes fill themselves in and stay legal."

@@ -63,13 +63,6 @@ def test_a_batch_that_cannot_be_cut() -> None:
     assert titles == ["Batch 10 cannot be cut by DP 4"]
 
 
-@pytest.mark.usefixtures("unfinished")
-def test_a_value_that_is_not_built_is_an_error_and_never_ignored() -> None:
-    finding = only(cluster(spec=job("parallel.pp=2", "schedule=zb-h1")), "job.not-built")
-    assert finding.severity is Severity.ERROR
-    assert "schedule" in finding.title
-
-
 def test_memory_overflow_and_the_fill_limit() -> None:
     # 70.6e9 parameters × 18 B on two GPUs of 80e9 B cannot fit; the tiny model does.
     finding = only(cluster(nodes=1, spec=job(model="llama3-70b", global_batch=2)), "memory")
