@@ -18,6 +18,7 @@ from model.job.memory import stage_memory
 from model.job.plan import Plan, plan
 from model.job.shape import ModelShape, model_shape
 from model.job.sizes import grid_of
+from model.job.spec import JobSpec
 from model.placement.resolve import resolve, world_of
 from model.placement.types import Placement
 from model.step.account import Arithmetic, Inputs, run_step
@@ -32,7 +33,7 @@ from model.step.work import Choices
 from model.text import plural
 from model.topology.graph import Topology
 from model.topology.ports import PortFinding, port_findings
-from model.topology.types import Device, DeviceKind, Link, State
+from model.topology.types import Device, DeviceKind, Link
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
 from model.traffic.types import Fabric
@@ -78,8 +79,8 @@ class AnalysisCache:
                 fabric,
                 surroundings(fabric),
                 ports,
-                _working(topology, DeviceKind.GPU),
-                _working(topology, DeviceKind.STORAGE),
+                tuple(device.id for device in topology.working(DeviceKind.GPU)),
+                tuple(device.id for device in topology.working(DeviceKind.STORAGE)),
             )
             self.topology, self.revision = topology, topology.revision
         return self.compiled
@@ -194,13 +195,6 @@ def _prepared(document: Document, compiled: Compiled, placement: Placement, say:
     exchanges, stage_of_label = tracks.split(planned.exchanges, placement)
     traffic = load(fabric, placement, exchanges, job.routing)
     devices = stage_devices(kinds, placement, tracks, job)
-    arithmetic = Arithmetic(
-        model_flops=model_flops(job, shape),
-        hardware_flops=hardware_flops(job, shape),
-        tokens=float(job.global_batch) * job.sequence_length,
-        peak_flops=devices.peak_flops,
-        gpus=devices.playing,
-    )
     inputs = Inputs(
         usable=np.repeat(fabric.usable, 2),
         capacity=np.repeat(fabric.capacity, 2),
@@ -211,9 +205,28 @@ def _prepared(document: Document, compiled: Compiled, placement: Placement, say:
         seconds=devices.seconds,
         schedule=schedule,
         choices=Choices(job.overlap.pipeline, job.overlap.experts, job.overlap.sm_share),
-        arithmetic=arithmetic,
+        arithmetic=_arithmetic(job, shape, placement, planned.grid.dp, devices.peak_flops),
     )
     return _Prepared(planned, shape, kinds, devices, inputs, stage_of_label)
+
+
+def _arithmetic(
+    job: JobSpec, shape: ModelShape, placement: Placement, replicas: int, peak_flops: float
+) -> Arithmetic:
+    """FLOPs and tokens of the replicas whose every rank has a GPU; the others train nothing."""
+    replica = placement.coordinates["dp"]
+    played = np.bincount(replica[replica >= 0], minlength=replicas)
+    whole = int((played == placement.world_size // replicas).sum())
+    return Arithmetic(
+        model_flops=model_flops(job, shape) * whole / replicas,
+        hardware_flops=hardware_flops(job, shape) * whole / replicas,
+        tokens=float(job.global_batch) * job.sequence_length * whole / replicas,
+        peak_flops=peak_flops,
+        gpus=len(placement.gpus),
+        replicas=replicas,
+        broken=replicas - whole,
+        missing=placement.world_size - int(played.sum()),
+    )
 
 
 def _report(
@@ -249,13 +262,6 @@ def _report(
         figures=figures_of(step, arithmetic, memory, planned.exchanges, traffic),
     )
     return report, Simulated(fabric, job, prepared.kinds, inputs, step.totals.time_s)
-
-
-def _working(topology: Topology, kind: DeviceKind) -> tuple[str, ...]:
-    """The ids of the devices of a kind that are not down."""
-    return tuple(
-        device.id for device in topology.devices() if device.kind is kind and device.state is not State.DOWN
-    )
 
 
 def _say_nothing(_text: str) -> None:

@@ -28,8 +28,11 @@ _PIPELINE = frozenset({BlockKind.FORWARD, BlockKind.BACKWARD, BlockKind.WEIGHT_G
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """FLOPs and tokens of one step of the whole job, and what its GPUs could do at their peak (FLOP/s in
+    """FLOPs and tokens of one step, and what the `gpus` of the job's world could do at their peak (FLOP/s in
     sum).
+
+    FLOPs and tokens are those of the replicas that are whole; `missing` ranks that nobody plays make
+    `broken` of the `replicas` unable to train.
     """
 
     model_flops: float
@@ -37,6 +40,9 @@ class Arithmetic:
     tokens: float
     peak_flops: float
     gpus: int
+    replicas: int = 1
+    broken: int = 0
+    missing: int = 0
 
 
 @dataclass(frozen=True, slots=True)

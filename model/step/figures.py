@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from model.job.exchange import Exchange
+from model.job.exchange import Exchange, dimension_name
 from model.job.memory import StageMemory
 from model.step.account import Arithmetic, Step
 from model.step.notes import exchange_note, figure_note
 from model.step.report import ExchangeTime, Figure, StepTotals
+from model.text import format_bytes, plural
 from model.traffic.types import Traffic
 
 _CONVENTION_46 = "seconds are means over all GPUs of the job and add up to the step"
+_PEAK = "dense peak of the data sheets, without sparsity"
 
 
 def figures_of(
@@ -23,10 +25,11 @@ def figures_of(
     traffic: Traffic,
 ) -> Mapping[str, Figure]:
     """Figures by readable names: step.…, memory.stage<n>.…, exchange.<id>.…"""
-    named = {
-        name: replace(figure, note=figure_note(name))
-        for name, figure in _step_figures(step.totals, arithmetic)
-    }
+    named = dict(_second_figures(step.totals))
+    for name, figure in _rate_figures(step.totals, arithmetic):
+        named[name] = replace(figure, note=_missing_note(arithmetic))
+    for name, figure in named.items():
+        named[name] = replace(figure, note=" ".join(filter(None, (figure.note, figure_note(name)))))
     for stage in memory:
         named.update(_memory_figures(stage))
     for number, (exchange, time) in enumerate(zip(exchanges, step.exchange_times, strict=True)):
@@ -36,18 +39,28 @@ def figures_of(
     return named
 
 
-def _step_figures(totals: StepTotals, arithmetic: Arithmetic) -> Iterator[tuple[str, Figure]]:
-    time = totals.time_s
+def _missing_note(arithmetic: Arithmetic) -> str:
+    """What ranks without a GPU mean for a figure that counts work; "" where all are played."""
+    if not arithmetic.missing:
+        return ""
+    have = "rank has" if arithmetic.missing == 1 else "ranks have"
+    are = "is" if arithmetic.broken == 1 else "are"
+    return (
+        f"{arithmetic.missing:,} {have} no GPU, so {arithmetic.broken:,} of "
+        f"{plural(arithmetic.replicas, 'replica')} {are} not whole and counted as doing no work; all GPUs of "
+        "the job count as there."
+    )
+
+
+def _second_figures(totals: StepTotals) -> Iterator[tuple[str, Figure]]:
+    """The step and what it consists of."""
+    time: dict[str, float | int | str] = {"time_s": totals.time_s}
     parts = {"compute_s": totals.compute_s, "optimizer_s": totals.optimizer_s, "bubble_s": totals.bubble_s}
     exposed = {f"exposed_{name}_s": seconds for name, seconds in totals.exposed_s.items()}
-    rates: dict[str, float | int | str] = {
-        "peak_flops_of_all_gpus": arithmetic.peak_flops,
-        "time_s": time,
-    }
     yield (
         "step.time_s",
         Figure(
-            time,
+            totals.time_s,
             "s",
             "compute + optimizer + bubble + exposed communication",
             {**parts, **exposed},
@@ -60,60 +73,57 @@ def _step_figures(totals: StepTotals, arithmetic: Arithmetic) -> Iterator[tuple[
         "bubble_s": "step time − compute − optimizer − exposed communication",
     }
     for name, seconds in parts.items():
-        yield f"step.{name}", Figure(seconds, "s", formulas[name], {"time_s": time}, _CONVENTION_46)
+        yield f"step.{name}", Figure(seconds, "s", formulas[name], time, _CONVENTION_46)
     for name, seconds in totals.exposed_s.items():
-        text = f"time in which GPUs wait for {name.upper()} exchanges under way"
-        yield f"step.exposed_s.{name}", Figure(seconds, "s", text, {"time_s": time}, _CONVENTION_46)
+        text = f"time in which GPUs wait for {dimension_name(name)} exchanges under way"
+        yield f"step.exposed_s.{name}", Figure(seconds, "s", text, time, _CONVENTION_46)
     yield (
         "step.bubble_fraction",
         Figure(
             totals.bubble_fraction,
             "",
             "1 − mean busy time of the stages ÷ length of the pipeline part",
-            {"time_s": time},
+            time,
             "waiting for sends counts as bubble here; gradient sync and optimizer are outside",
         ),
     )
-    yield (
-        "step.model_flops",
-        Figure(
+
+
+def _rate_figures(totals: StepTotals, arithmetic: Arithmetic) -> Iterator[tuple[str, Figure]]:
+    """Work, and work a second and GPU."""
+    time: dict[str, float | int | str] = {"time_s": totals.time_s}
+    peak: dict[str, float | int | str] = {"peak_of_all_gpus_flops_per_s": arithmetic.peak_flops}
+    model, hardware = arithmetic.model_flops, arithmetic.hardware_flops
+    per_peak = "÷ (peak FLOP/s of all GPUs × step time)"
+    rows: tuple[tuple[str, float, str, str, Mapping[str, float | int | str], str], ...] = (
+        (
+            "model_flops",
             totals.model_flops,
             "FLOP",
             "6 × matrix parameters + causal attention, per token, × tokens",
             {"tokens": arithmetic.tokens},
             "Megatron-Core, training/training.py: forward once, backward twice; no recompute",
         ),
-    )
-    yield (
-        "step.mfu",
-        Figure(
-            totals.mfu,
-            "",
-            "model FLOPs ÷ (peak FLOP/s of all GPUs × step time)",
-            {"model_flops": arithmetic.model_flops, **rates},
-            "dense peak of the data sheets, without sparsity",
-        ),
-    )
-    yield (
-        "step.hfu",
-        Figure(
+        ("mfu", totals.mfu, "", f"model FLOPs {per_peak}", {"model_flops": model, **peak, **time}, _PEAK),
+        (
+            "hfu",
             totals.hfu,
             "",
-            "(model FLOPs + recomputed FLOPs) ÷ (peak FLOP/s of all GPUs × step time)",
-            {"hardware_flops": arithmetic.hardware_flops, **rates},
-            "dense peak of the data sheets, without sparsity",
+            f"(model FLOPs + recomputed FLOPs) {per_peak}",
+            {"hardware_flops": hardware, **peak, **time},
+            _PEAK,
         ),
-    )
-    yield (
-        "step.tokens_per_s_per_gpu",
-        Figure(
+        (
+            "tokens_per_s_per_gpu",
             totals.tokens_per_s_per_gpu,
             "tokens/s",
             "tokens of a step ÷ step time ÷ GPUs",
-            {"tokens": arithmetic.tokens, "time_s": time, "gpus": arithmetic.gpus},
-            "sequences of the batch × their length; GPUs that have a rank",
+            {"tokens": arithmetic.tokens, **time, "gpus": arithmetic.gpus},
+            "sequences of the batch × their length; all GPUs of the job",
         ),
     )
+    for name, value, unit, formula, inputs, source in rows:
+        yield f"step.{name}", Figure(value, unit, formula, inputs, source)
 
 
 def _memory_figures(stage: StageMemory) -> Iterator[tuple[str, Figure]]:
@@ -137,8 +147,9 @@ def _memory_figures(stage: StageMemory) -> Iterator[tuple[str, Figure]]:
             total,
             "B",
             "weights + gradients + optimizer + activations + other",
-            {name: float(getattr(stage, name)) for name in formulas} | {"hbm_bytes": stage.hbm_bytes},
-            "the fullest moment of the schedule; of a stage with several GPU models the smallest memory",
+            {name: float(getattr(stage, name)) for name in formulas},
+            "the fullest moment of the schedule",
+            f"The GPU has {format_bytes(stage.hbm_bytes)}; of a stage with several models the one with least.",
         ),
     )
 

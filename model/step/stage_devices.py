@@ -29,13 +29,15 @@ class GpuKinds:
     """The GPUs of a placement by what they can do.
 
     `kinds`: (catalogue id, speed) of each kind; `kind_of_gpu` (gpus,) indexes it. `stages` per kind the
-    seconds of every stage at that speed, `specs` its catalogue entry.
+    seconds of every stage at that speed, `specs` its catalogue entry. `idle`: the entries of the GPUs of the
+    world that play no rank.
     """
 
     kinds: tuple[tuple[str, float], ...]
     kind_of_gpu: IntArray
     specs: tuple[GpuSpec, ...]
     stages: tuple[tuple[TrackSeconds, ...], ...]
+    idle: tuple[GpuSpec, ...] = ()
 
     def pace(self, kind: int, stage: int) -> float:
         """Seconds of one microbatch, forward and backward: what makes one kind slower than another."""
@@ -52,13 +54,14 @@ class GpuKinds:
             of_gpu,
             (*self.specs, self.specs[own]),
             (*self.stages, tuple(_paced(stage, factor) for stage in self.stages[own])),
+            self.idle,
         )
 
 
 def gpu_kinds(
     topology: Topology, placement: Placement, job: JobSpec, shape: ModelShape, grid: Grid
 ) -> GpuKinds:
-    """Look the GPUs that play up in the catalogue.
+    """Look the GPUs of the world up in the catalogue.
 
     Raises JobError when nobody plays, when a GPU is of no known model, or has no arithmetic in the job's
     precision.
@@ -74,13 +77,18 @@ def gpu_kinds(
         raise JobError(
             "no GPU plays a rank, so there is nothing to compute on; erase colours that do not fit"
         )
-    specs = _specs(model for model, _ in numbered)
-    whole = {model: stage_seconds(job, shape, grid, spec) for model, spec in specs.items()}
+    specs = _specs(device.model for device in devices)
+    whole = {model: stage_seconds(job, shape, grid, specs[model]) for model in {kind[0] for kind in numbered}}
     return GpuKinds(
         kinds=tuple(numbered),
         kind_of_gpu=np.array(numbers, dtype=np.int64),
         specs=tuple(specs[model] for model, _ in numbered),
         stages=tuple(tuple(_paced(stage, speed) for stage in whole[model]) for model, speed in numbered),
+        idle=tuple(
+            specs[device.model]
+            for device, playing in zip(devices, plays.tolist(), strict=True)
+            if not playing
+        ),
     )
 
 
@@ -88,13 +96,13 @@ def gpu_kinds(
 class StageDevices:
     """Per track: compute at the pace of its slowest GPU. Per stage the memory of its smallest GPU.
 
-    `peak_flops` is the sum over all GPUs that play, as their data sheets have it.
+    `peak_flops` is the sum over all GPUs of the world, as their data sheets have it, whether they play a rank
+    or not: a GPU that is left idle is not a gain.
     """
 
     seconds: tuple[TrackSeconds, ...]
     hbm_bytes: tuple[float, ...]
     peak_flops: float
-    playing: int
 
 
 def stage_devices(kinds: GpuKinds, placement: Placement, tracks: Tracks, job: JobSpec) -> StageDevices:
@@ -121,8 +129,8 @@ def stage_devices(kinds: GpuKinds, placement: Placement, tracks: Tracks, job: Jo
     return StageDevices(
         seconds=tuple(seconds),
         hbm_bytes=tuple(memory),
-        peak_flops=sum(peak * count for peak, count in zip(peaks, of_kind, strict=True)),
-        playing=sum(of_kind),
+        peak_flops=sum(peak * count for peak, count in zip(peaks, of_kind, strict=True))
+        + sum(spec.peak_flops(job.precision) for spec in kinds.idle),
     )
 
 
