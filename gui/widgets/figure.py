@@ -26,7 +26,12 @@ if TYPE_CHECKING:
     from model.step.report import Figure
 
 _PLAIN_UNITS = frozenset({"%", "GPU", "GPUs", "tokens", "tokens/s"})
-_ENDINGS = (("_bytes_per_s", format_rate), ("_bytes", format_bytes), ("_s", format_seconds))
+_ENDINGS = (
+    ("_bytes_per_s", format_rate),
+    ("_bytes", format_bytes),
+    ("_flops_per_s", lambda value: si(value, "FLOP/s")),
+    ("_s", format_seconds),
+)
 _CAPITALS = {name: name.upper() for name in ("tp", "cp", "ep", "pp", "dp", "hbm")} | {"gpus": "GPUs"}
 
 
