@@ -6,7 +6,7 @@ once what it adds for TCP is off: the window limit (TCP-gamma), traffic of ackno
 round-trip time. A flow that takes w times its rate on a link has that link w times in its route. Every flow
 has more than 20 s of work; what has moved after one second is its rate.
 
-The record is committed and `tests/model/test_traffic_sharing_simgrid.py` compares with it; `--check` runs
+The record is committed and `tests/model/traffic/test_sharing_simgrid.py` compares with it; `--check` runs
 SimGrid again and compares with the record instead of writing it.
 """
 

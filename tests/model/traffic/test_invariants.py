@@ -10,16 +10,10 @@ from model.topology.types import DeviceKind, LinkKind
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
 from model.traffic.matrix import gpu_matrix
-from tests.model.traffic_compare import Routing
-from tests.model.traffic_drawings import (
-    DRAWINGS,
-    algorithms_on,
-    exchange,
-    gpus_of,
-    job_on,
-    placement_of,
-    rail_optimised,
-)
+from tests.model.traffic.compare import Routing
+from tests.model.traffic.drawings import DRAWINGS
+from tests.model.traffic.drawings_networks import rail_optimised
+from tests.model.traffic.exchanges import algorithms_on, exchange, gpus_of, job_on, placement_of
 
 ROUTINGS = [Routing(), Routing("static"), Routing("hashed", 3, 7)]
 

@@ -13,8 +13,10 @@ from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
 from model.traffic.matrix import gpu_matrix
 from model.traffic.rings import double_tree
-from tests.model.test_traffic_by_hand import bytes_between, hgx, two_hosts_two_rails
-from tests.model.traffic_drawings import DRAWINGS, Sketch, exchange, placement_of, rails
+from tests.model.traffic.drawings import DRAWINGS
+from tests.model.traffic.exchanges import exchange, placement_of
+from tests.model.traffic.sketch import Sketch, rails
+from tests.model.traffic.test_by_hand import bytes_between, hgx, two_hosts_two_rails
 
 ALL_REDUCE, ALL_TO_ALL = Operation.ALL_REDUCE, Operation.ALL_TO_ALL
 GIB = 2**30

@@ -11,8 +11,9 @@ from model.topology.graph import Topology
 from model.topology.types import DeviceKind, LinkKind
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
-from tests.model.test_traffic_by_hand import hgx
-from tests.model.traffic_drawings import Sketch, exchange, placement_of
+from tests.model.traffic.exchanges import exchange, placement_of
+from tests.model.traffic.sketch import Sketch
+from tests.model.traffic.test_by_hand import hgx
 
 ALL_REDUCE, ALL_TO_ALL = Operation.ALL_REDUCE, Operation.ALL_TO_ALL
 

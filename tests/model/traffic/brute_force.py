@@ -16,7 +16,7 @@ from model.catalog.load import catalog
 from model.job.exchange import Dedup
 from model.topology.graph import Topology
 from model.topology.types import Device, DeviceKind, Link, LinkKind, State
-from tests.model.brute_force_edges import (
+from tests.model.traffic.brute_force_edges import (
     Edge,
     Flow,
     all_reduce,
@@ -25,7 +25,7 @@ from tests.model.brute_force_edges import (
     deduplicated,
     ring,
 )
-from tests.model.brute_force_paths import FlowByFlow, Reductions, Wires
+from tests.model.traffic.brute_force_paths import FlowByFlow, Reductions, Wires
 
 SCALE_UP = (LinkKind.NVLINK, LinkKind.XGMI)
 HOST = (LinkKind.PCIE, LinkKind.C2C)

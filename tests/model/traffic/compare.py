@@ -13,9 +13,9 @@ from model.topology.graph import Topology
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
 from model.traffic.types import Fabric, Traffic
-from tests.model.brute_force import BruteForce
-from tests.model.brute_force_paths import FlowByFlow
-from tests.model.traffic_drawings import gpus_of, placement_of
+from tests.model.traffic.brute_force import BruteForce
+from tests.model.traffic.brute_force_paths import FlowByFlow
+from tests.model.traffic.exchanges import gpus_of, placement_of
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from model.job.exchange import Operation
 from model.topology.graph import Topology
 from model.topology.types import DeviceKind, LinkKind, State
-from tests.model.brute_force_paths import FlowByFlow
-from tests.model.traffic_compare import assert_same_as_brute_force
-from tests.model.traffic_drawings import DRAWINGS, NVLINK, Sketch, algorithms_on, exchange, gpus_of, job_on
+from tests.model.traffic.brute_force_paths import FlowByFlow
+from tests.model.traffic.compare import assert_same_as_brute_force
+from tests.model.traffic.drawings import DRAWINGS
+from tests.model.traffic.exchanges import algorithms_on, exchange, gpus_of, job_on
+from tests.model.traffic.sketch import NVLINK, Sketch
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

@@ -12,9 +12,11 @@ from model.traffic import flows
 from model.traffic.ecmp import ecmp_expected_worst
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
-from tests.model.test_traffic_by_hand import hgx
-from tests.model.traffic_compare import Routing, loads_by_name
-from tests.model.traffic_drawings import DRAWINGS, Sketch, exchange, gpus_of, placement_of
+from tests.model.traffic.compare import Routing, loads_by_name
+from tests.model.traffic.drawings import DRAWINGS
+from tests.model.traffic.exchanges import exchange, gpus_of, placement_of
+from tests.model.traffic.sketch import Sketch
+from tests.model.traffic.test_by_hand import hgx
 
 T17 = {
     32: (3.53, 2.69, 2.17, 1.80, 1.55, 1.38),

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 
 from benchmarks.simgrid_record import FAMILIES, PER_FAMILY, instances
 from model.traffic.sharing import max_min_rates
-from tests.model.test_traffic_sharing import fill
+from tests.model.traffic.test_sharing import fill
 
-RECORD = Path(__file__).resolve().parents[1] / "data/max_min_simgrid.json"
+RECORD = Path(__file__).resolve().parents[2] / "data/max_min_simgrid.json"
 INSTANCES: list[dict[str, Any]] = json.loads(RECORD.read_text("utf-8"))["instances"]
 
 

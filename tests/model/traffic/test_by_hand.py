@@ -11,8 +11,9 @@ from model.topology.graph import Topology
 from model.topology.types import DeviceKind
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
-from tests.model.traffic_compare import loads_by_name
-from tests.model.traffic_drawings import Sketch, exchange, gpus_of, placement_of, rails
+from tests.model.traffic.compare import loads_by_name
+from tests.model.traffic.exchanges import exchange, gpus_of, placement_of
+from tests.model.traffic.sketch import Sketch, rails
 
 ALL_REDUCE, ALL_GATHER, ALL_TO_ALL = Operation.ALL_REDUCE, Operation.ALL_GATHER, Operation.ALL_TO_ALL
 
