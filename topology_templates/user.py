@@ -69,7 +69,7 @@ class Count:
 class Broken:
     """A file that is no usable template, and why."""
 
-    path: Path
+    name: str
     reason: str
 
 
@@ -90,17 +90,22 @@ def load_folder(folder: Path) -> tuple[tuple[Template, ...], tuple[Broken, ...]]
     except OSError:
         return (), ()
     found: list[Template] = []
-    broken = [Broken(path, f"only {MOST_FILES} templates are read") for path in paths[MOST_FILES:]]
+    broken = [
+        Broken(_readable(path.name), f"{_readable(path.name)}: only {MOST_FILES} templates are read.")
+        for path in paths[MOST_FILES:]
+    ]
     for path in paths[:MOST_FILES]:
         try:
             found.append(load_template(path))
         except InputError as error:
-            broken.append(Broken(path, str(error)))
+            broken.append(Broken(_readable(path.name), _readable(str(error))))
     return tuple(found), tuple(broken)
 
 
 def load_template(path: Path) -> Template:
     """The template in a file. Raises `InputError` with one sentence."""
+    if not path.is_file():
+        raise InputError(f"{path} is no file that can be read.")
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -129,7 +134,7 @@ def _template(data: dict[str, Any], path: Path) -> Template:
     own = _Own(name, document, counts, {one.part: _held(document, one.part) for one in counts})
     _check_apart(own, path)
     return Template(
-        f"{PREFIX}{path.stem}",
+        f"{PREFIX}{_readable(path.stem)}",
         GROUP,
         name,
         _text(data, "summary", path) or _summary(own),
@@ -186,6 +191,11 @@ def file_name(name: str) -> str:
 
 
 # Reading
+
+
+def _readable(name: str) -> str:
+    """A file name without bytes that are no text, which some systems allow."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def _text(data: Mapping[str, Any], name: str, path: Path) -> str:

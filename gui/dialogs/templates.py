@@ -117,7 +117,7 @@ class TemplatesDialog(QDialog):
                 self.list.addItem(item)
                 self.rows[template.id] = item
         for broken in broken_files():
-            item = QListWidgetItem(f"{broken.path.name} (broken)")
+            item = QListWidgetItem(f"{broken.name} (broken)")
             item.setFlags(Qt.ItemFlag.NoItemFlags)
             item.setToolTip(broken.reason)
             self.list.addItem(item)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +171,19 @@ def test_a_folder_gives_the_good_ones_and_names_the_broken(tmp_path: Path) -> No
     (tmp_path / "folder.json").mkdir()
     good, broken = load_folder(tmp_path)
     assert [template.name for template in good] == ["My pod"]
-    assert [each.path.name for each in broken] == ["cut.json", "folder.json"]
+    assert [each.name for each in broken] == ["cut.json", "folder.json"]
     assert "ends too early" in broken[0].reason
     assert load_folder(tmp_path / "missing") == ((), ())
+
+
+def test_odd_files_neither_block_nor_break(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    (tmp_path / os.fsdecode(b"\xff.json")).write_text("{", encoding="utf-8")
+    good, broken = load_folder(tmp_path)
+    assert good == () and {each.name for each in broken} == {"pipe.json", "loop.json", "?.json"}
+    for each in broken:
+        each.reason.encode()
 
 
 def test_deep_nesting_is_refused(tmp_path: Path) -> None:
