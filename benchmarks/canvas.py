@@ -64,7 +64,7 @@ def _sharpen(view: CanvasView) -> None:
 def _large() -> Document:
     """16,384 H100 with Llama 3 70B on them: TP 8, PP 4, DP 512."""
     content = build("hgx-h100", {"nodes": LARGE})
-    made = document_from(content.name, content.devices, content.links, content.containers, content.positions)
+    made = document_from(content)
     made.job = job_with(made.job, JOB)
     return made
 

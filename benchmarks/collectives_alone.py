@@ -24,7 +24,7 @@ from topology_templates.registry import build
 def drawing(template: str, **parameters: object) -> Document:
     """A template as a document with the default job."""
     made = build(template, parameters)
-    return document_from(made.name, made.devices, made.links, made.containers, made.positions)
+    return document_from(made)
 
 
 def report_of(document: Document, job: Sequence[str], cache: AnalysisCache | None = None) -> StepReport:

@@ -50,7 +50,7 @@ def document() -> Document:
 def drawn(nodes: int, values: dict[str, str]) -> Document:
     """So many nodes of eight H100, with a job."""
     content = build("hgx-h100", {"nodes": nodes})
-    made = document_from(content.name, content.devices, content.links, content.containers, content.positions)
+    made = document_from(content)
     made.job = job_with(made.job, values)
     return made
 

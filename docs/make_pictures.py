@@ -30,9 +30,7 @@ ENGINE_S = 60.0
 def cluster(template: str, parameters: dict[str, Any], *job: str) -> Document:
     """A template with a job on it."""
     content = build(template, parameters)
-    document = document_from(
-        content.name, content.devices, content.links, content.containers, content.positions
-    )
+    document = document_from(content)
     for assignment in job:
         document.job = apply_set(document.job, assignment)
     return document

@@ -31,9 +31,7 @@ def template_edit(
     content = build(ident, parameters)
     text = f"Place {template(ident).name}"
     if not document.topology.devices() and not document.topology.containers():
-        return Load(
-            document_from(content.name, content.devices, content.links, content.containers, content.positions)
-        ), text
+        return Load(document_from(content)), text
     fragment = Fragment(content.devices, content.links, content.containers, content.positions)
     kinds = {device.id: device.kind for device in content.devices}
     left = min((x - FOOTPRINT[kinds[name]][0] / 2 for name, (x, _) in content.positions.items()), default=0.0)

@@ -300,9 +300,8 @@ def _summary(own: _Own) -> str:
 
 def _build(own: _Own, parameters: BaseModel) -> TemplateContent:
     topology = own.document.topology
-    document = document_from(
-        own.name, topology.devices(), topology.links(), topology.containers(), own.document.layout
-    )
+    parts = (topology.devices(), topology.links(), topology.containers())
+    document = document_from(TemplateContent(own.name, *parts, own.document.layout))
     changed = False
     for one in own.counts:
         number = int(getattr(parameters, one.parameter))

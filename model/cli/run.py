@@ -89,7 +89,7 @@ def _document(arguments: argparse.Namespace, tools: Tools) -> Document:
     if arguments.file is not None:
         raise InputError(f"Give either {arguments.file} or --template {arguments.template}, not both.")
     content = tools.build(arguments.template, _parameters(arguments.set))
-    return document_from(content.name, content.devices, content.links, content.containers, content.positions)
+    return document_from(content)
 
 
 def _parameters(assignments: Sequence[str]) -> dict[str, Any]:

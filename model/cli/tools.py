@@ -10,23 +10,8 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from model.document.document import Document
+from model.document.start import Content
 from model.step.report import Analysis
-from model.topology.types import Container, Device, Link
-
-
-class TemplateContent(Protocol):
-    """What a template builds."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def devices(self) -> tuple[Device, ...]: ...
-    @property
-    def links(self) -> tuple[Link, ...]: ...
-    @property
-    def containers(self) -> tuple[Container, ...]: ...
-    @property
-    def positions(self) -> Mapping[str, tuple[float, float]]: ...
 
 
 class Template(Protocol):
@@ -47,7 +32,7 @@ class Tools:
     """`build` gives the content of a template from its id and parameters, or raises `InputError`."""
 
     templates: Mapping[str, Template]
-    build: Callable[[str, Mapping[str, Any]], TemplateContent]
+    build: Callable[[str, Mapping[str, Any]], Content]
     write_picture: Callable[[Document, Analysis, Path], None]
 
 

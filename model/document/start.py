@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import Protocol
 
 from model.catalog import GpuSpec
 from model.document.document import Document, Position
@@ -14,16 +15,26 @@ from model.topology.ports import spec_of
 from model.topology.types import Container, Device, DeviceKind, Link
 
 
-def document_from(
-    name: str,
-    devices: Iterable[Device],
-    links: Iterable[Link],
-    containers: Iterable[Container],
-    positions: Mapping[str, Position],
-) -> Document:
+class Content(Protocol):
+    """What a template builds: the parts of a drawing, and the centre of each device."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def devices(self) -> tuple[Device, ...]: ...
+    @property
+    def links(self) -> tuple[Link, ...]: ...
+    @property
+    def containers(self) -> tuple[Container, ...]: ...
+    @property
+    def positions(self) -> Mapping[str, Position]: ...
+
+
+def document_from(content: Content) -> Document:
     """A document around the content of a template or import; `EditRefused` where it is inconsistent."""
-    topology = Topology(devices, links, containers)
-    return Document(topology, job_for(topology), layout=placed(topology, positions), name=name)
+    topology = Topology(content.devices, content.links, content.containers)
+    layout = placed(topology, content.positions)
+    return Document(topology, job_for(topology), layout=layout, name=content.name)
 
 
 def job_for(topology: Topology) -> JobSpec:

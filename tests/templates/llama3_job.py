@@ -58,9 +58,7 @@ class Llama3Fabric:
             "llama3-24k",
             {"pods": PODS, "racks_per_pod": 192, "oversubscription": oversubscription, "host": "plain"},
         )
-        self.document: Document = document_from(
-            content.name, content.devices, content.links, content.containers, content.positions
-        )
+        self.document: Document = document_from(content)
         gpus = [device.id for device in content.devices if device.kind is DeviceKind.GPU]
         self._gpus = [gpus[8 * node : 8 * node + 8] for node in range(len(gpus) // 8)]
         self._cache = AnalysisCache()

@@ -123,9 +123,7 @@ def test_storage_is_reached_from_every_host(name: str, values: Values) -> None:
 )
 def test_gpus_train_over_their_own_nics_only(name: str, values: Values) -> None:
     content = build(name, values)
-    document = document_from(
-        content.name, content.devices, content.links, content.containers, content.positions
-    )
+    document = document_from(content)
     found = analyse(document).report
     assert found is not None and not found.traffic.unreachable_pairs.any()
     fabric = found.fabric
@@ -169,9 +167,7 @@ def run(document: Document) -> None:
 
 def run_both_jobs(content: TemplateContent) -> None:
     """The default job, and one with TP over as many GPUs as hang together, up to 8."""
-    document = document_from(
-        content.name, content.devices, content.links, content.containers, content.positions
-    )
+    document = document_from(content)
     run(document)
     document.job = apply_set(document.job, f"parallel.tp={largest_tensor_group(content)}")
     run(document)

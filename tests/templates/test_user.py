@@ -25,9 +25,7 @@ from topology_templates.user_alike import Alike, alike, joined, without_copies
 
 def cluster(nodes: int) -> Fragment:
     content = registry.build("hgx-h100", {"nodes": nodes})
-    document = document_from(
-        content.name, content.devices, content.links, content.containers, content.positions
-    )
+    document = document_from(content)
     return copy(document, [device.id for device in document.topology.devices()])
 
 

@@ -16,6 +16,7 @@ from gui.panels.outline import OutlinePanel
 from model.document.edits import RemoveParts, Rename, SetFields
 from model.document.start import document_from
 from model.topology.types import Container, ContainerKind, Device, DeviceKind
+from topology_templates.content import TemplateContent
 
 
 @pytest.fixture
@@ -115,7 +116,8 @@ def test_only_what_is_looked_at_is_made(panel: OutlinePanel) -> None:
         for n in range(45_000)
     ]
     leaves = [Device(f"leaf{n}", DeviceKind.LEAF, "qm9700") for n in range(64)]
-    document = document_from("", [*devices, *leaves], (), racks, {"leaf0": (0.0, 0.0)})
+    content = TemplateContent("", (*devices, *leaves), (), tuple(racks), {"leaf0": (0.0, 0.0)})
+    document = document_from(content)
     panel._context.document.set_document(document)
     assert panel.rows.rowCount() == 501  # the racks, and one row for all leaves
     assert panel.rows.made == 501

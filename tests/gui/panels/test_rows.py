@@ -376,7 +376,7 @@ def test_groups_say_what_fell_back_and_how_hashing_went() -> None:
 
 def test_names_of_links_leave_out_what_goes_without_saying() -> None:
     rack = build("gb200-nvl72", {"racks": 1})
-    document = document_from("rack", rack.devices, rack.links, rack.containers, rack.positions)
+    document = document_from(rack)
     document.job = apply_set(document.job, "parallel.tp=4")
     found = analyse(document).report
     assert found is not None

@@ -74,9 +74,7 @@ def test_gaps_are_equal_and_the_outer_two_stay(places: list[tuple[int, int]], ax
 
 def test_tidy_moves_only_what_is_selected_and_without_overlap() -> None:
     content = build("hgx-h100", {"nodes": 2})
-    document = document_from(
-        content.name, content.devices, content.links, content.containers, content.positions
-    )
+    document = document_from(content)
     inside = document.topology.descendants("node01")
     for number, ident in enumerate(inside):
         document.layout[ident] = (3000.0 + number % 3, 700.0)

@@ -12,6 +12,7 @@ from model.errors import EditRefused
 from model.topology.graph import Topology
 from model.topology.ports import port_findings, port_use
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
+from topology_templates.content import TemplateContent
 
 
 def drawing() -> Document:
@@ -91,7 +92,8 @@ def test_refused_in_words() -> None:
 
 
 def test_a_thousand_copies_have_names_of_their_own() -> None:
-    document = document_from("", [Device("gpu0", DeviceKind.GPU, "h100-sxm")], (), (), {"gpu0": (0.0, 0.0)})
+    gpu = Device("gpu0", DeviceKind.GPU, "h100-sxm")
+    document = document_from(TemplateContent("", (gpu,), (), (), {"gpu0": (0.0, 0.0)}))
     row = duplicate_row(document, ("gpu0",), 1000)
     row.edit.apply(document)
     assert row.names[-1] == ("gpu1000",) and len(document.topology.devices()) == 1001

@@ -15,7 +15,7 @@ from topology_templates.registry import build
 
 def hgx(template: str = "hgx-h100") -> Document:
     content = build(template, {"nodes": 2})
-    return document_from(content.name, content.devices, content.links, content.containers, content.positions)
+    return document_from(content)
 
 
 def of_kind(document: Document, kind: DeviceKind) -> tuple[str, ...]:

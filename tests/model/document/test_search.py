@@ -15,6 +15,7 @@ from model.job.spec import apply_set
 from model.placement.resolve import resolve
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
+from topology_templates.content import TemplateContent
 
 
 def drawing() -> Document:
@@ -95,7 +96,8 @@ def test_a_key_press_over_45_000_devices_takes_less_than_50_ms() -> None:
     devices = [
         Device(f"node{n // 8:04}.gpu{n % 8}", DeviceKind.GPU, "h100-sxm", rail=n % 8) for n in range(45_000)
     ]
-    index = SearchIndex(document_from("", devices, (), (), {"node0000.gpu0": (0.0, 0.0)}))
+    content = TemplateContent("", tuple(devices), (), (), {"node0000.gpu0": (0.0, 0.0)})
+    index = SearchIndex(document_from(content))
     for query in ("g", "gp", "gpu", "gpu3", "0", "node0 gpu1", "nothing"):
         times = []
         for _ in range(5):

@@ -26,9 +26,7 @@ DIMENSIONS = ("tp", "cp", "ep", "pp", "dp", "storage")
 @lru_cache(maxsize=2)
 def analysed(nodes: int) -> Analysis:
     content = build("hgx-h100", {"nodes": nodes})
-    document = document_from(
-        content.name, content.devices, content.links, content.containers, content.positions
-    )
+    document = document_from(content)
     for assignment in ("model=llama3-8b", "parallel.tp=4", "parallel.pp=2", f"global_batch={8 * nodes}"):
         document.job = apply_set(document.job, assignment)
     return analyse(document)
@@ -162,9 +160,7 @@ def test_numbers_that_json_cannot_hold_become_null() -> None:
 def test_interleaved_blocks_say_their_chunk_and_hashed_flows_how_they_meet() -> None:
     """Conventions 41: two chunks a stage; hashed routing brings the worst cable expected and drawn."""
     content = build("hgx-h100", {"nodes": 4, "fabric": "tor", "leaf_downlinks": 16, "leaf_uplinks": 16})
-    document = document_from(
-        content.name, content.devices, content.links, content.containers, content.positions
-    )
+    document = document_from(content)
     for assignment in (
         *("model=llama3-8b", "parallel.tp=4", "parallel.pp=2", "parallel.vpp=2", "schedule=interleaved"),
         *("global_batch=32", "overlap.pipeline=true", "routing.policy=hashed", "collectives.dp=tree"),
