@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from model.document.clipboard import Fragment, paste
@@ -20,7 +21,7 @@ GAP = 6 * GRID
 def template_edit(
     document: Document,
     ident: str,
-    parameters: BaseModel | None,
+    parameters: BaseModel | Mapping[str, object] | None,
     at: tuple[float, float] | None = None,
 ) -> tuple[Edit, str]:
     """The edit and what to call it. Raises InputError when the parameters are impossible.

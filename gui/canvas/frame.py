@@ -114,7 +114,8 @@ class Frame:
         composed = self._blank(camera)
         with QPainter(composed) as painter:
             painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Source)
-            painter.drawImage(QPoint(0, 0), self._ground)
+            if self._ground is not None:
+                painter.drawImage(QPoint(0, 0), self._ground)
             painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
             self.painter.paint_links(painter, inside=False)
             if self.painter.far is None:

@@ -43,6 +43,18 @@ class SceneIndex:
     and `places` those of where it stands.
     """
 
+    link_ids: list[str]
+    kind: NDArray[np.int8]
+    state: NDArray[np.int8]
+    parent: NDArray[np.int32]
+    half: NDArray[np.float64]
+    ends: NDArray[np.int32]
+    link_kind: NDArray[np.int8]
+    link_state: NDArray[np.int8]
+    cables: NDArray[np.int32]
+    nominal: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+
     def __init__(self, document: Document) -> None:
         self.version = 0
         self.structure = self.wiring = self.places = 0
