@@ -372,7 +372,7 @@ class MainWindow(QMainWindow):
         return self.files.open_path(path)
 
     def explain(self, title: str, figure: Figure) -> None:
-        """Show how a figure was worked out, near what was asked about: under the pointer, or with the focus."""
+        """Show how a figure was worked out, near where it stands: under the pointer, or with the focus."""
         for asked in (QApplication.widgetAt(QCursor.pos()), QApplication.focusWidget()):
             if isinstance(asked, FigureLabel) and asked.figure is figure:
                 point = asked.mapToGlobal(QPoint(0, asked.height() + 4))

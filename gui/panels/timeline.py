@@ -196,14 +196,15 @@ class TimelinePanel(Panel):
             "Time, stage by stage, appears here as soon as a job fits the drawing.", 12, tone="2"
         )
         self.empty.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self._stack = QStackedLayout()
+        pages = QWidget()  # without it the first page would open a window of its own
+        self._stack = QStackedLayout(pages)
         self._stack.addWidget(body)
         self._stack.addWidget(self.empty)
         self._rows = layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 6, 12, 8)
         layout.setSpacing(4)
         layout.addLayout(line)
-        layout.addLayout(self._stack, 1)
+        layout.addWidget(pages, 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -63,7 +63,8 @@ class TrafficPanel(Panel):
         self.links.chosen.connect(self._show_curves)
         self.groups = GroupList(self.context)
         self.groups.chosen.connect(self._show_what_if)
-        self.lists = QStackedLayout()
+        self._pages = QWidget()  # without it the first page would open a window of its own
+        self.lists = QStackedLayout(self._pages)
         self.lists.addWidget(self.links)
         self.lists.addWidget(self.groups)
         self.empty = label(
@@ -105,7 +106,7 @@ class TrafficPanel(Panel):
         line.addStretch(1)
         line.addWidget(self.order)
         column.addLayout(line)
-        column.addLayout(self.lists, 1)
+        column.addWidget(self._pages, 1)
         self.what_if = WhatIfLine(self.context)
         column.addWidget(self.what_if)
         return top

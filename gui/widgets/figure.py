@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
@@ -94,13 +94,16 @@ def figure_of(widget: QWidget | None, screen: QPoint | None) -> tuple[str, Figur
             found: tuple[str, Figure] | None = find(
                 area.mapFromGlobal(screen) if screen is not None else None
             )
-            return found
+            if found is not None:
+                return found
         widget = widget.parentWidget()
     return None
 
 
 class FigureLabel(QLabel):
-    """A number with its derivation: on hover as a tool tip, with F1, Enter or a click in a pop-up."""
+    """A number with its derivation: on hover as a tool tip, with Enter or a click in a pop-up. F1 comes from
+    the window, which looks under the pointer first.
+    """
 
     def __init__(
         self,
@@ -138,13 +141,17 @@ class FigureLabel(QLabel):
         shape = Qt.CursorShape.WhatsThisCursor if figure is not None else Qt.CursorShape.ArrowCursor
         self.setCursor(shape)
 
+    def figure_at(self, _at: QPoint | None) -> tuple[str, Figure] | None:
+        """What F1 explains: its own figure, wherever it is pointed at."""
+        return (self._title, self._figure) if self._figure is not None else None
+
     def explain(self) -> None:
         """Open the pop-up."""
         if self._figure is not None:
             self._context.explain(self._title, self._figure)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_F1, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.explain()
         else:
             super().keyPressEvent(event)
@@ -152,18 +159,6 @@ class FigureLabel(QLabel):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
             self.explain()
-
-    def event(self, event: QEvent) -> bool:
-        # The window's F1 shortcut would take the key first.
-        if (
-            event.type() == QEvent.Type.ShortcutOverride
-            and isinstance(event, QKeyEvent)
-            and event.key() == Qt.Key.Key_F1
-            and self._figure is not None
-        ):
-            event.accept()
-            return True
-        return super().event(event)
 
 
 class ExplainPopup(QFrame):

@@ -14,7 +14,15 @@ from gui.context import AppContext
 from gui.widgets.bar import Bar
 from gui.widgets.elided import ElidedLabel
 from gui.widgets.fields import ChoiceField, NumberField, ShareField, TextField
-from gui.widgets.figure import ExplainPopup, FigureLabel, derivation_html, input_row, input_text, value_text
+from gui.widgets.figure import (
+    ExplainPopup,
+    FigureLabel,
+    derivation_html,
+    figure_of,
+    input_row,
+    input_text,
+    value_text,
+)
 from gui.widgets.flow import FlowLayout
 from gui.widgets.search import SearchField
 from gui.widgets.segmented import SegmentedControl
@@ -172,19 +180,19 @@ def test_inputs_have_words_and_units(name: str, value: float | str, row: tuple[s
     assert input_row(name, value) == row
 
 
-def test_figure_explains_on_f1_enter_and_click(context: AppContext, qtbot: Any) -> None:
+def test_figure_explains_on_enter_and_click_and_offers_itself_to_f1(context: AppContext, qtbot: Any) -> None:
     label = FigureLabel(context, "MFU")
     qtbot.addWidget(label)
     seen: list[tuple[str, Figure]] = []
     context.explained.connect(lambda title, figure: seen.append((title, figure)))
     label.show()
-    QTest.keyClick(label, Qt.Key.Key_F1)
-    assert seen == []
+    QTest.keyClick(label, Qt.Key.Key_Return)
+    assert seen == [] and figure_of(label, None) is None
     label.set_figure("31.9 %", MFU)
-    for key in (Qt.Key.Key_F1, Qt.Key.Key_Return):
-        QTest.keyClick(label, key)
+    QTest.keyClick(label, Qt.Key.Key_Return)
     QTest.mouseClick(label, Qt.MouseButton.LeftButton)
-    assert seen == [("MFU", MFU)] * 3
+    assert seen == [("MFU", MFU)] * 2
+    assert figure_of(label, None) == ("MFU", MFU)
     assert label.accessibleName() == "MFU: 31.9 %"
     assert "model FLOPs" in label.toolTip() and "PaLM" in label.toolTip()
 

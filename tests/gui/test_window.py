@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QScrollArea, QToolButton, QWidget
@@ -507,12 +507,59 @@ def test_template_beside_a_drawing_comes_into_view(window: MainWindow) -> None:
     assert left < min(layout[ident][0] for ident in new) and right > max(layout[ident][0] for ident in new)
 
 
-def test_f1_over_a_figure_explains_it(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f1_explains_what_is_under_the_pointer_each_time(
+    window: MainWindow, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster(window)
+    activate(window, qtbot)
     assert window.workspace is not None
-    figure = window.workspace.status.figures["hbm"]
-    monkeypatch.setattr(QApplication, "widgetAt", lambda *_at: figure)
-    window.actions_["help.keys"].trigger()
-    popup = next(popup for popup in window.findChildren(ExplainPopup) if popup.isVisible())
-    assert "HBM" in popup.accessibleName()
-    popup.close()
+    canvas, figures = window.workspace.canvas, window.workspace.status.figures
+    canvas.setFocus()
+
+    def asked() -> str:
+        QTest.keyClick(window.focusWidget(), Qt.Key.Key_F1)
+        popup = next(popup for popup in window.findChildren(ExplainPopup) if popup.isVisible())
+        name = popup.accessibleName()
+        popup.close()
+        return name
+
+    for key in ("hbm", "mfu", "step"):
+        monkeypatch.setattr(QApplication, "widgetAt", lambda *_at, under=figures[key]: under)
+        assert asked() == f"How {figures[key].accessibleName().partition(':')[0]} was worked out"
+        assert window.focusWidget() is canvas
+    figures["hbm"].setFocus()
+    assert asked() == "How Step was worked out", "the pointer wins over the focus"
+    monkeypatch.setattr(QApplication, "widgetAt", lambda *_at: canvas)
+    assert asked() == "How HBM peak was worked out"
+
+
+def test_no_second_window_appears_while_the_rest_is_loaded(
+    context: AppContext, qtbot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QMessageBox, "exec", lambda _box: QMessageBox.StandardButton.Discard)
+
+    class Shown(QObject):
+        def __init__(self) -> None:
+            super().__init__()
+            self.widgets: list[str] = []
+
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+                self.widgets.append(type(watched).__name__)
+            return False
+
+    shown = Shown()
+    made = MainWindow(context, deferred=True)
+    qtbot.addWidget(made)
+    application = QApplication.instance()
+    assert application is not None
+    application.installEventFilter(shown)
+    try:
+        made.show()
+        made.load()
+        made.files.place_template("hgx-h100")
+        context.set_analysis(analyse(context.document.document))
+        qtbot.waitUntil(lambda: made.workspace is not None and made.workspace.traffic.plot is not None)
+    finally:
+        application.removeEventFilter(shown)
+    assert shown.widgets == ["MainWindow"]
