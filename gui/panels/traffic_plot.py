@@ -1,4 +1,5 @@
 """Utilisation of chosen links over the step: stepped curves, a line at 100 %, and what exceeds it hatched.
+Where more happens than there are pixels, the area is the mean of each pixel and a thin line its maximum.
 
 pyqtgraph takes a second to import, so this module is imported when a report is first shown.
 """
@@ -28,6 +29,7 @@ class UtilisationPlot(QWidget):
         super().__init__(parent)
         self._context = context
         self._curves: list[tuple[str, Curve]] = []
+        self._names = ""
         self._items: list[pg.GraphicsObject] = []
         self._window = (0.0, 1.0)
         self._top = 150.0
@@ -78,7 +80,7 @@ class UtilisationPlot(QWidget):
         over = any(curve.oversubscribed for _, curve in self._curves)
         names = ", ".join(name for name, _ in self._curves)
         names = names or "Choose a link that carries traffic to see it over the step."
-        self.legend.setText(f"{names}; hatched: offered above capacity" if over else names)
+        self._names = f"{names}; hatched: offered above capacity" if over else names
         self._draw()
 
     def set_window(self, start_s: float, end_s: float) -> None:
@@ -111,20 +113,29 @@ class UtilisationPlot(QWidget):
         self._items = []
         theme = self._context.theme.current
         width = max(50, int(self._plot.width()))
+        means = False
         for number, (_, whole) in enumerate(self._curves):
             curve = thinned(whole, *self._window, width)
-            color = theme.color("over") if curve.oversubscribed else theme.ramp((3, 5, 2, 4)[number % 4])
-            fill = theme.color("over") if curve.oversubscribed else theme.ramp((3, 5, 2, 4)[number % 4])
+            color = theme.color("over") if whole.oversubscribed else theme.ramp((3, 5, 2, 4)[number % 4])
+            fill = theme.color("over") if whole.oversubscribed else theme.ramp((3, 5, 2, 4)[number % 4])
             fill.setAlpha(90)
             pen = QPen(color, 1)
             pen.setCosmetic(True)
-            self._add(curve, curve.percent, pen, fill, 0.0)
-            if curve.oversubscribed:
+            highest = curve.percent if curve.highest is None else curve.highest
+            means = means or curve.highest is not None
+            self._add(curve, curve.percent, None, fill, 0.0)
+            self._add(curve, highest, pen, None, None)
+            if whole.oversubscribed:
                 hatched = QBrush(theme.color("over"), Qt.BrushStyle.BDiagPattern)
                 self._add(curve, curve.offered_percent, None, hatched, 100.0)
+                if curve.highest_offered is not None:
+                    self._add(curve, curve.highest_offered, pen, None, None)
+        self.legend.setText(f"area: mean, line: peak; {self._names}" if means else self._names)
         self._range()
 
-    def _add(self, curve: Curve, values: FloatArray, pen: QPen | None, fill: object, level: float) -> None:
+    def _add(
+        self, curve: Curve, values: FloatArray, pen: QPen | None, fill: object, level: float | None
+    ) -> None:
         item = pg.PlotCurveItem(
             curve.edges_s, values, stepMode="center", pen=pen, brush=fill, fillLevel=level
         )

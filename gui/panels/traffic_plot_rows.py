@@ -17,12 +17,15 @@ class Curve:
     """A stepped curve: value `k` holds from `edges_s[k]` to `edges_s[k + 1]`.
 
     `percent` is utilisation in percent; `offered_percent` is offered ÷ capacity in percent where that is
-    above 100, else 100 (so that the area between 100 and it is what exceeds the capacity).
+    above 100, else 100 (so that the area between 100 and it is what exceeds the capacity). `highest` and
+    `highest_offered` are their maxima within each step, where a thinned curve has means; else None.
     """
 
     edges_s: FloatArray
     percent: FloatArray
     offered_percent: FloatArray
+    highest: FloatArray | None = None
+    highest_offered: FloatArray | None = None
 
     @property
     def oversubscribed(self) -> bool:
@@ -36,7 +39,9 @@ class Curve:
 
 
 def thinned(curve: Curve, start_s: float, end_s: float, columns: int) -> Curve:
-    """The curve within a window with at most `columns` steps, each showing its highest value."""
+    """The curve within a window with at most `columns` steps: where several values fall into one, their mean
+    by time and their maximum.
+    """
     first = max(0, int(np.searchsorted(curve.edges_s, start_s, side="right")) - 1)
     last = max(first + 1, int(np.searchsorted(curve.edges_s, end_s, side="left")))
     edges = curve.edges_s[first : last + 1]
@@ -45,8 +50,12 @@ def thinned(curve: Curve, start_s: float, end_s: float, columns: int) -> Curve:
         return Curve(edges, percent, offered)
     wanted = np.searchsorted(edges[:-1], np.linspace(edges[0], edges[-1], columns + 1)[:-1], side="left")
     starts = np.unique(np.minimum(wanted, len(percent) - 1))
+    wide = np.concatenate((edges[starts], edges[-1:]))
+    lasts, took = np.diff(edges), np.diff(wide)
     return Curve(
-        np.concatenate((edges[starts], edges[-1:])),
+        wide,
+        np.add.reduceat(percent * lasts, starts) / took,
+        np.add.reduceat(offered * lasts, starts) / took,
         np.maximum.reduceat(percent, starts),
         np.maximum.reduceat(offered, starts),
     )

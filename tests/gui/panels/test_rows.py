@@ -92,14 +92,20 @@ def test_curve_adds_up_to_the_bytes_of_the_link(report: StepReport) -> None:
     assert sent == pytest.approx(total, rel=1e-4)  # rates are kept in single precision
 
 
-def test_thinning_keeps_the_highest_value_of_each_step() -> None:
+def test_thinning_keeps_mean_and_highest_value_of_each_step() -> None:
     values = np.zeros(1000)
     values[[7, 503]] = (80.0, 150.0)
     curve = Curve(np.linspace(0.0, 10.0, 1001), np.minimum(values, 100.0), np.maximum(values, 100.0))
     thin = thinned(curve, 0.0, 10.0, 100)
     assert len(thin.percent) == 100
     assert np.flatnonzero(thin.percent).tolist() == [0, 50]
-    assert thin.percent[[0, 50]] == pytest.approx([80.0, 100.0]) and thin.offered_percent.max() == 150.0
+    # Each step holds ten values: one of 80 (100) among zeros is 8 (10) in the mean.
+    assert thin.percent[[0, 50]] == pytest.approx([8.0, 10.0])
+    assert thin.highest is not None and thin.highest_offered is not None
+    assert thin.highest[[0, 50]] == pytest.approx([80.0, 100.0]) and thin.highest_offered.max() == 150.0
+    assert thin.oversubscribed
+    uneven = thinned(Curve(np.array([0.0, 1.0, 4.0]), np.array([100.0, 0.0]), np.full(2, 100.0)), 0.0, 4.0, 1)
+    assert uneven.percent == pytest.approx([25.0])  # 100 for one of four seconds
     near = thinned(curve, 5.0, 5.1, 100)
     assert near.edges_s[0] <= 5.0 and near.edges_s[-1] >= 5.1 and near.percent.max() == 100.0
     assert len(near.percent) <= 12
