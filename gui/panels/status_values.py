@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from model.document.document import Document
 from model.step.report import Analysis, Figure, StepReport
 from model.text import format_percent, format_ratio, format_seconds, three_digits
@@ -83,18 +81,10 @@ def _exposed_figure(report: StepReport, share: float) -> Figure:
 
 def worst_link(report: StepReport) -> Entry | None:
     """The directed link that costs the step most; without any cost the most oversubscribed or busiest."""
-    if not len(report.cost_s):
+    index = report.worst_link()
+    if index is None:
         return None
-    for values in (report.cost_s, report.oversubscription, report.peak_utilisation):
-        index = int(np.argmax(values))
-        if values[index] > 0:
-            break
-    else:
-        return None
-    link, backwards = divmod(index, 2)
-    fabric = report.fabric
-    ends = (fabric.device_ids[fabric.link_a[link]], fabric.device_ids[fabric.link_b[link]])
-    name = " → ".join(ends[::-1] if backwards else ends)
+    name = " → ".join(report.fabric.ends_of(index))
     over = float(report.oversubscription[index])
     peak = float(report.peak_utilisation[index])
     figure = Figure(
@@ -105,7 +95,7 @@ def worst_link(report: StepReport) -> Entry | None:
             "link": name,
             "peak utilisation": format_percent(peak),
             "offered ÷ capacity": format_ratio(over),
-            "capacity": f"{three_digits(float(fabric.capacity[link]) / 1e9)} GB/s",
+            "capacity": f"{three_digits(float(report.fabric.capacity[index // 2]) / 1e9)} GB/s",
         },
     )
     text = f"{name} {format_ratio(over) if over > 1 else format_percent(peak)}"
@@ -114,9 +104,9 @@ def worst_link(report: StepReport) -> Entry | None:
 
 def hbm_peak(report: StepReport) -> Entry | None:
     """The stage that needs most of its GPU's memory."""
-    if not report.memory:
+    stage = report.fullest_stage()
+    if stage is None:
         return None
-    stage = max(report.memory, key=lambda each: each.total_bytes / each.hbm_bytes)
     share = stage.total_bytes / stage.hbm_bytes
     text = f"{three_digits(stage.total_bytes / 1e9)} of {three_digits(stage.hbm_bytes / 1e9)} GB"
     figure = report.figures.get(f"memory.stage{stage.stage}.total_bytes")

@@ -250,11 +250,8 @@ def link_figures(report: StepReport, directed: int) -> dict[str, Figure]:
 
 def direction_name(report: StepReport, directed: int) -> str:
     """The two ends of a directed link, sender first."""
-    fabric = report.fabric
-    link = directed // 2
-    ends = (fabric.link_a[link], fabric.link_b[link])
-    a, b = ends if directed % 2 == 0 else ends[::-1]
-    return f"{fabric.device_ids[a]} → {_short(fabric.device_ids[b], fabric.device_ids[a])}"
+    source, target = report.fabric.ends_of(directed)
+    return f"{source} → {_short(target, source)}"
 
 
 def _short(name: str, other: str) -> str:

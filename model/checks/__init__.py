@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from model.checks import (
+    algorithms,
     conflicts,
     cost,
     domains,
+    hashing,
     legality,
     memory,
     oversubscription,
@@ -32,6 +34,8 @@ CHECKS: tuple[Check, ...] = (
     oversubscription.check,
     cost.check,
     states.check,
+    algorithms.check,
+    hashing.check,
     ports.check,
     participation.check,
 )

@@ -1,4 +1,4 @@
-"""What costs the step more than five per cent."""
+"""What costs the step more than five per cent (conventions 37)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from model.checks.domains import leaves_domain
 from model.checks.situation import Situation
+from model.job.exchange import dimension_name
 from model.step.report import Finding, Severity, StepReport
-from model.text import format_percent, format_ratio, format_seconds
+from model.text import capital, format_percent, format_ratio, format_seconds
 
 LIMIT = 0.05
+"""The share of the step from which a cost is a warning."""
 
 _FIX = {
-    "tp": "Smaller TP, or groups inside one scale-up domain, show less.",
-    "cp": "Smaller CP shows less.",
-    "ep": "EP inside one scale-up domain shows less.",
-    "pp": "Neighbouring stages on the same rail, or fewer stages, show less.",
-    "dp": "Overlap of gradients and parameters, ZeRO or more NICs show less.",
-    "storage": "Fewer checkpoints or more storage links show less.",
+    "tp": "A smaller TP, or groups inside one scale-up domain, are exposed less.",
+    "cp": "A smaller CP is exposed less.",
+    "ep": "EP inside one scale-up domain is exposed less.",
+    "pp": "Neighbouring stages on the same rail, or fewer stages, are exposed less.",
+    "dp": "Overlap of gradients and parameters, ZeRO or more NICs hide more of it.",
+    "storage": "Fewer checkpoints or more storage links are exposed less.",
 }
+_FIX_INSIDE = {
+    "tp": "A smaller TP, or overlap of TP with the matrix products, is exposed less.",
+    "ep": "A smaller EP, or overlap of experts between microbatches, is exposed less.",
+}
+"""Where every group lies inside one scale-up domain already."""
 
 
 def check(situation: Situation) -> Iterator[Finding]:
@@ -34,12 +42,13 @@ def check(situation: Situation) -> Iterator[Finding]:
             yield Finding(
                 id=f"cost.{dimension}",
                 severity=Severity.WARNING,
-                title=f"{dimension.upper()} shows {format_percent(seconds / totals.time_s)} of the step",
+                title=f"{capital(dimension_name(dimension))} is exposed "
+                f"{format_percent(seconds / totals.time_s)} of the step",
                 detail=f"GPUs wait {format_seconds(seconds)} of {format_seconds(totals.time_s)} for it."
-                + _named(situation, report, links),
+                + _named(report, links),
                 links=tuple(dict.fromkeys(report.fabric.link_ids[directed // 2] for directed in links)),
                 cost_s=seconds,
-                fix=_FIX[dimension],
+                fix=_fix(situation, dimension),
             )
     if totals.bubble_s > LIMIT * totals.time_s:
         yield Finding(
@@ -53,6 +62,11 @@ def check(situation: Situation) -> Iterator[Finding]:
         )
 
 
+def _fix(situation: Situation, dimension: str) -> str:
+    inside = dimension in _FIX_INSIDE and not leaves_domain(situation, dimension)
+    return (_FIX_INSIDE if inside else _FIX)[dimension]
+
+
 def _dearest(report: StepReport, dimension: str) -> list[int]:
     """The directed links with bytes of the dimension that held the step back longest, all equal ones."""
     cost = np.where(report.bytes_by_dimension[dimension] > 0, report.cost_s, 0.0)
@@ -61,10 +75,10 @@ def _dearest(report: StepReport, dimension: str) -> list[int]:
     return np.flatnonzero(cost >= cost.max() * (1 - 1e-6)).tolist()
 
 
-def _named(situation: Situation, report: StepReport, links: list[int]) -> str:
+def _named(report: StepReport, links: list[int]) -> str:
     if not links:
         return ""
-    source, target = situation.link_ends(links[0])
+    source, target = report.fabric.ends_of(links[0])
     times = "" if len(links) == 1 else f" and {len(links) - 1:,} like it"
     held = format_seconds(float(report.cost_s[links[0]]))
     over = float(report.oversubscription[links[0]])

@@ -13,6 +13,7 @@ from model.job.choices import legal_values
 from model.job.exchange import Exchange
 from model.step.report import Finding, Severity, StepReport
 from model.text import format_bytes, format_rate, plural
+from model.topology.names import LINK_NAMES
 from model.topology.types import SCALE_UP_LINKS, LinkKind
 
 
@@ -27,7 +28,7 @@ class _Spread:
 
 
 def check(situation: Situation) -> Iterator[Finding]:
-    """TP, expert-TP and Ulysses groups over several domains, with what their exchanges show in the step."""
+    """TP, expert-TP and Ulysses groups over several domains, with what their exchanges cost the step."""
     placement, report = situation.placement, situation.report
     if placement is None or report is None:
         return
@@ -59,6 +60,12 @@ def check(situation: Situation) -> Iterator[Finding]:
         )
 
 
+def leaves_domain(situation: Situation, key: str) -> bool:
+    """Whether a group of the placement, such as "tp", has GPUs of several scale-up domains."""
+    placement = situation.placement
+    return placement is not None and _spread(placement.groups.get(key, ()), _domains(situation)) is not None
+
+
 def _domains(situation: Situation) -> NDArray[np.int64]:
     """The domain of each GPU of the placement; one without scale-up links is a domain of its own."""
     placement, fabric = situation.placement, situation.fabric
@@ -74,8 +81,7 @@ def _domain_name(situation: Situation) -> str:
     kinds = {
         tuple(LinkKind)[number] for number in np.unique(situation.fabric.link_kind).tolist()
     } & SCALE_UP_LINKS
-    names = {LinkKind.NVLINK: "NVLink domain", LinkKind.XGMI: "xGMI domain"}
-    return names[kinds.pop()] if len(kinds) == 1 else "scale-up domain"
+    return f"{LINK_NAMES[kinds.pop()] if len(kinds) == 1 else 'scale-up'} domain"
 
 
 def _spread(groups: Sequence[NDArray[np.int32]], domain: NDArray[np.int64]) -> _Spread | None:
@@ -93,7 +99,7 @@ def _detail(
     exchanges: Sequence[tuple[int, Exchange]],
     name: str,
 ) -> str:
-    text = f"{spread.groups} of {plural(spread.of, f'{name} group')}"
+    text = f"{spread.groups:,} of {plural(spread.of, f'{name} group')}"
     if not exchanges:
         return f"{text} cross domains."
     number, exchange = max(exchanges, key=lambda entry: report.exchange_times[entry[0]].time_s)

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from model.checks.situation import Situation, short
+from model.job.exchange import dimension_name
 from model.step.report import Finding, Severity, StepReport
-from model.text import format_rate, format_ratio, plural
+from model.text import capital, format_rate, format_ratio, plural
+from model.topology.names import DEVICE_NAMES, LINK_NAMES
 from model.topology.types import HOST_LINKS, SCALE_UP_LINKS, DeviceKind, LinkKind
 
 _SLACK = 1e-6
 _DEVICE_KINDS = tuple(DeviceKind)
 _LINK_KINDS = tuple(LinkKind)
-_LINK_NAMES = {LinkKind.NVLINK: "NVLink", LinkKind.XGMI: "xGMI", LinkKind.PCIE: "PCIe", LinkKind.C2C: "C2C"}
+_INSIDE = HOST_LINKS | SCALE_UP_LINKS
 
 
 def check(situation: Situation) -> Iterator[Finding]:
@@ -35,27 +37,27 @@ def _sort(report: StepReport, directed: int) -> str:
     """What to call a link among its like: by its ends in the network, by its kind inside a host or domain."""
     fabric, link = report.fabric, directed // 2
     kind = _LINK_KINDS[fabric.link_kind[link]]
-    if kind in HOST_LINKS or kind in SCALE_UP_LINKS:
-        return _LINK_NAMES[kind]
+    if kind in _INSIDE:
+        return LINK_NAMES[kind]
     ends = [
-        _DEVICE_KINDS[fabric.device_kind[end]].value for end in (fabric.link_a[link], fabric.link_b[link])
+        DEVICE_NAMES[_DEVICE_KINDS[fabric.device_kind[end]]]
+        for end in (fabric.link_a[link], fabric.link_b[link])
     ]
-    source, target = (end.replace("nic", "NIC") for end in (ends if directed % 2 == 0 else reversed(ends)))
-    return f"{source} → {target}"
+    return " → ".join(ends if directed % 2 == 0 else reversed(ends))
 
 
 def _finding(situation: Situation, report: StepReport, links: list[int], sort: str) -> Finding:
     first = links[0]
     fabric, link = report.fabric, first // 2
     ratio, capacity = float(report.oversubscription[first]), float(fabric.capacity[link])
-    arrow = " → ".join(situation.link_ends(first))
+    arrow = " → ".join(situation.fabric.ends_of(first))
     if len(links) == 1:
         title, where = f"{arrow} is oversubscribed {format_ratio(ratio)}", arrow
     else:
         title = f"{sort} ×{len(links):,} oversubscribed {format_ratio(ratio)}"
         where = f"each of {len(links):,} links like {arrow}"
-    by = [name.upper() for name, loads in report.bytes_by_dimension.items() if loads[first] > 0]
-    who = by[0] if len(by) == 1 else f"{', '.join(by[:-1])} and {by[-1]}"
+    by = [dimension_name(name) for name, loads in report.bytes_by_dimension.items() if loads[first] > 0]
+    who = capital(by[0] if len(by) == 1 else f"{', '.join(by[:-1])} and {by[-1]}")
     cost = float(report.cost_s[links].max())
     return Finding(
         id=f"oversubscribed.{fabric.link_ids[link]}.{'ab' if first % 2 == 0 else 'ba'}",
@@ -70,7 +72,7 @@ def _finding(situation: Situation, report: StepReport, links: list[int], sort: s
 
 
 def _fix(sort: str, count: int, ratio: float) -> str:
-    if sort in _LINK_NAMES.values():
+    if sort in {LINK_NAMES[kind] for kind in _INSIDE}:
         return (
             "Exchanges that do not run at the same time offer less; another overlap setting separates them."
         )

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from model.checks.situation import Situation, total_bytes
 from model.step.report import Finding, Severity
 from model.text import name_list, plural
+from model.topology.names import DEVICE_NAMES
 from model.topology.types import NETWORK_LINKS, DeviceKind, LinkKind, State
 
 _CARRIERS = frozenset(
     {DeviceKind.NVLINK_SWITCH, DeviceKind.NIC, DeviceKind.LEAF, DeviceKind.SPINE, DeviceKind.CORE}
 )
+_MANY = {DeviceKind.LEAF: "leaves", DeviceKind.NVLINK_SWITCH: "NVLink switches"}
 _KINDS = tuple(DeviceKind)
 _NETWORK = [number for number, kind in enumerate(LinkKind) if kind in NETWORK_LINKS]
 
@@ -39,10 +41,8 @@ def check(situation: Situation) -> Iterator[Finding]:
     )
     idle_nics = [
         device.id
-        for device in topology.devices()
-        if device.kind is DeviceKind.NIC
-        and device.state is not State.DOWN
-        and linked[situation.fabric.device_index[device.id]]
+        for device in topology.working(DeviceKind.NIC)
+        if linked[situation.fabric.device_index[device.id]]
         and not in_network[situation.fabric.device_index[device.id]]
     ]
     if idle_nics:
@@ -78,11 +78,7 @@ def _without_rank(situation: Situation) -> Iterator[Finding]:
     if placement is None:
         return
     playing = {gpu for gpu, rank in zip(placement.gpus, placement.rank.tolist(), strict=True) if rank >= 0}
-    idle = [
-        device.id
-        for device in situation.topology.devices()
-        if device.kind is DeviceKind.GPU and device.state is not State.DOWN and device.id not in playing
-    ]
+    idle = [device.id for device in situation.topology.working(DeviceKind.GPU) if device.id not in playing]
     if idle:
         yield Finding(
             id="participation.gpus",
@@ -107,8 +103,7 @@ def _without_bytes(situation: Situation, known: set[str]) -> Iterator[Finding]:
         if kind in _CARRIERS and ident not in known:
             by_kind.setdefault(kind, []).append(ident)
     for kind, ids in by_kind.items():
-        noun = "NIC" if kind is DeviceKind.NIC else kind.value.replace("nvlink-switch", "NVLink switch")
-        many = {"leaf": "leaves", "NVLink switch": "NVLink switches"}.get(noun)
+        noun, many = DEVICE_NAMES[kind], _MANY.get(kind)
         one = len(ids) == 1
         yield Finding(
             id=f"participation.idle.{kind.value}",

@@ -9,8 +9,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from model.checks.situation import Situation, short
+from model.job.exchange import dimension_name
 from model.step.report import Finding, Severity
-from model.text import name_list, plural
+from model.text import capital, name_list, plural
 from model.traffic.types import Unreachable
 
 _NAMED = 3
@@ -49,8 +50,8 @@ def _unreachable(dimension: str, pairs: list[Unreachable], count: int) -> Findin
             f"{first.source} ↛ {first.target} and {count - 1:,} more",
             f"{plural(count, 'pair')} of GPUs have no path",
         ),
-        detail=f"{dimension.upper()} needs {plural(count, 'path')} that the drawing lacks. {named}{more}. "
-        "Their bytes are on no link.",
+        detail=f"{capital(dimension_name(dimension))} needs {plural(count, 'path')} that the drawing lacks. "
+        f"{named}{more}. Their bytes are on no link.",
         devices=tuple(ends),
         fix="Join the parts with a cable, or bring the links between them up.",
     )

@@ -37,12 +37,6 @@ class Situation:
     placement: Placement | None = None
     report: StepReport | None = None
 
-    def link_ends(self, directed: int) -> tuple[str, str]:
-        """The device that a directed link leaves, and the one that it reaches."""
-        fabric, link = self.fabric, directed // 2
-        ends = (fabric.device_ids[fabric.link_a[link]], fabric.device_ids[fabric.link_b[link]])
-        return ends if directed % 2 == 0 else (ends[1], ends[0])
-
 
 def total_bytes(report: StepReport) -> FloatArray:
     """Bytes per step on every directed link, all dimensions together."""

@@ -72,7 +72,6 @@ def _exchanges(report: StepReport) -> list[str]:
 
 def _links(report: StepReport) -> list[str]:
     """The dearest directed links, then the busiest; links that show the same figures share a row."""
-    fabric = report.fabric
     total = np.sum(list(report.bytes_by_dimension.values()), axis=0)
     order = np.lexsort((-report.peak_utilisation, -report.cost_s))
     rows: dict[tuple[str, ...], list[str]] = {}
@@ -85,9 +84,7 @@ def _links(report: StepReport) -> list[str]:
         )
         if figures not in rows and len(rows) == _LINKS:
             break
-        a, b = int(fabric.link_a[directed // 2]), int(fabric.link_b[directed // 2])
-        source, target = (a, b) if directed % 2 == 0 else (b, a)
-        rows.setdefault(figures, []).append(f"{fabric.device_ids[source]} → {fabric.device_ids[target]}")
+        rows.setdefault(figures, []).append(" → ".join(report.fabric.ends_of(directed)))
     table = [
         (f"{names[0]} ×{len(names):,}" if len(names) > 1 else names[0], *figures)
         for figures, names in rows.items()

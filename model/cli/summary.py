@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from model.document.document import Document
 from model.files.traffic_json import finding_to_json, step_to_json
 from model.files.writing import finite
@@ -47,16 +45,13 @@ def job_line(job: JobSpec) -> str:
 
 
 def worst_link(report: StepReport) -> dict[str, Any] | None:
-    """The directed link that costs the step most, else the busiest; None without traffic."""
-    measure = report.cost_s if report.cost_s.size and report.cost_s.max() > 0 else report.peak_utilisation
-    if not measure.size or not measure.max() > 0:
+    """The figures of `StepReport.worst_link`; None without traffic."""
+    directed = report.worst_link()
+    if directed is None:
         return None
-    directed = int(np.argmax(measure))
-    fabric, link = report.fabric, directed // 2
-    ends = (fabric.device_ids[int(fabric.link_a[link])], fabric.device_ids[int(fabric.link_b[link])])
-    source, target = ends if directed % 2 == 0 else ends[::-1]
+    source, target = report.fabric.ends_of(directed)
     return {
-        "id": fabric.link_ids[link],
+        "id": report.fabric.link_ids[directed // 2],
         "from": source,
         "to": target,
         "cost_s": finite(float(report.cost_s[directed])),
@@ -67,9 +62,9 @@ def worst_link(report: StepReport) -> dict[str, Any] | None:
 
 def memory_peak(report: StepReport) -> dict[str, Any] | None:
     """The stage whose GPUs are fullest."""
-    if not report.memory:
+    stage = report.fullest_stage()
+    if stage is None:
         return None
-    stage = max(report.memory, key=lambda each: each.total_bytes / max(each.hbm_bytes, 1.0))
     return {
         "stage": stage.stage,
         "total_bytes": finite(stage.total_bytes),

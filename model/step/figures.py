@@ -149,7 +149,7 @@ def _memory_figures(stage: StageMemory) -> Iterator[tuple[str, Figure]]:
             "weights + gradients + optimizer + activations + other",
             {name: float(getattr(stage, name)) for name in formulas},
             "the fullest moment of the schedule",
-            f"The GPU has {format_bytes(stage.hbm_bytes)}; of a stage with several models the one with least.",
+            f"The GPU has {format_bytes(stage.hbm_bytes)}; of several models the one that has least.",
         ),
     )
 

@@ -156,6 +156,20 @@ class StepReport:
     stage_of_gpu: IntArray
     figures: Mapping[str, Figure]
 
+    def worst_link(self) -> int | None:
+        """The directed link that costs the step most; without any cost the most oversubscribed, else the
+        busiest. None without traffic.
+        """
+        for values in (self.cost_s, self.oversubscription, self.peak_utilisation):
+            directed = int(np.argmax(values)) if len(values) else 0
+            if len(values) and values[directed] > 0:
+                return directed
+        return None
+
+    def fullest_stage(self) -> StageMemory | None:
+        """The stage that needs the largest share of its GPU's memory."""
+        return max(self.memory, key=lambda stage: stage.total_bytes / stage.hbm_bytes, default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Analysis:

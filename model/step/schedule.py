@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -84,20 +84,3 @@ def _ways(name: str, stages: int, chunks: int) -> list[list[Place]]:
     if name == "zb-v":
         return [[(rank, 0) for rank in ranks] + [(rank, 1) for rank in reversed(ranks)]]
     return [[(rank, chunk) for chunk in range(chunks if name == "interleaved" else 1) for rank in ranks]]
-
-
-def most_in_flight(operations: Sequence[Operation]) -> int:
-    """How many chunks of microbatches a rank holds at most: forwards whose gradients are not all done yet."""
-    freed_late = {
-        (one.microbatch, one.chunk) for one in operations if one.direction is Direction.WEIGHT_GRADIENT
-    }
-    held = most = 0
-    for operation in operations:
-        if operation.direction is Direction.FORWARD:
-            held += 1
-        elif operation.direction is Direction.WEIGHT_GRADIENT or (
-            (operation.microbatch, operation.chunk) not in freed_late
-        ):
-            held -= 1
-        most = max(most, held)
-    return most

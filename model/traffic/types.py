@@ -50,6 +50,12 @@ class Fabric:
     host_ids: tuple[str, ...]
     routes: object
 
+    def ends_of(self, directed: int) -> tuple[str, str]:
+        """The ids of the device that a directed link leaves, and of the one that it reaches."""
+        link, backwards = divmod(directed, 2)
+        a, b = self.device_ids[self.link_a[link]], self.device_ids[self.link_b[link]]
+        return (b, a) if backwards else (a, b)
+
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:

@@ -179,13 +179,73 @@ def test_ports_beyond_the_budget() -> None:
 
 
 def test_down_and_degraded_parts() -> None:
-    document = changed(cluster(), "link", "n0.k0-l", state=State.DEGRADED, share=0.5)
+    # TP stays in the nodes; the gradients of DP 2 leave through every NIC. At a tenth of its rate one cable
+    # holds the step back, and nine tenths of that time are lost by it.
+    document = changed(cluster(spec=job("parallel.tp=2")), "link", "n0.k0-l", state=State.DEGRADED, share=0.1)
+    report = analyse(document).report
     finding = only(document, "states.links.degraded")
+    assert report is not None and finding.cost_s is not None
     assert finding.links == ("n0.k0-l",)
-    assert only(changed(cluster(), "device", "n0.s", state=State.DOWN), "states.devices.down").devices == (
-        "n0.s",
-    )
+    cable = report.fabric.link_ids.index("n0.k0-l")
+    assert finding.cost_s == pytest.approx(0.9 * report.cost_s[2 * cable : 2 * cable + 2].max())
+    assert finding.cost_s > 0.05 * report.totals.time_s and finding.severity is Severity.WARNING
     assert not found(cluster(), "states")
+
+
+def test_a_degraded_link_with_all_of_its_share_costs_nothing() -> None:
+    finding = only(changed(cluster(), "link", "n0.k0-l", state=State.DEGRADED), "states.links.degraded")
+    assert finding.cost_s is None and finding.severity is Severity.INFO
+    assert "100 %" in finding.detail
+
+
+def test_what_is_down_costs_what_the_links_beside_it_take_longer() -> None:
+    # Two trunks between two leaves, one down: the other carries all, half of its time is for the lost one.
+    document = cluster(leaves=2, spec=job("parallel.tp=2"))
+    for number, state in enumerate((State.UP, State.DOWN)):
+        Connect(Link(f"more{number}", "leaf0", "leaf1", LinkKind.INFINIBAND, 0.5 * GB, state=state)).apply(
+            document
+        )
+    without(document, links=["t1"])
+    report = analyse(document).report
+    assert report is not None
+    carrier = report.fabric.link_ids.index("more0")
+    finding = only(document, "states.links.down")
+    assert finding.cost_s == pytest.approx(report.cost_s[2 * carrier : 2 * carrier + 2].max() / 2)
+    assert finding.severity is Severity.WARNING
+    idle = only(changed(cluster(), "device", "n0.s", state=State.DOWN), "states.devices.down")
+    assert idle.devices == ("n0.s",)
+
+
+def test_an_algorithm_that_does_not_fit_is_told() -> None:
+    # conventions 18: NVLS reduces; an all-gather of it runs as a ring.
+    document = cluster(spec=job("parallel.tp=2", "collectives.tp=nvls"))
+    report = analyse(document).report
+    findings = found(document, "algorithms")
+    assert report is not None and report.traffic.notes
+    assert len(findings) == 1 and findings[0].severity is Severity.INFO
+    assert all(note in findings[0].detail for note in report.traffic.notes)
+    assert findings[0].title == "TP: ring in place of nvls"
+    assert not found(cluster(spec=job("parallel.tp=2")), "algorithms")
+
+
+def test_hashing_tells_the_worst_cable_of_a_tier() -> None:
+    spec = job("parallel.tp=2", "routing.policy=hashed", "routing.seed=1")
+    document = cluster(nodes=4, leaves=2, trunk=4, spec=spec)
+    report = analyse(document).report
+    assert report is not None and report.traffic.ecmp
+    worst = max(tier.drawn for tier in report.traffic.ecmp)
+    findings = found(document, "hashing")
+    assert [finding.id for finding in findings] == ["hashing.leaf.leaf"]
+    assert f"{worst:.2f}× its even load" in findings[0].title and "expected" in findings[0].detail
+    assert findings[0].severity is Severity.INFO
+    assert not found(cluster(nodes=4, leaves=2, trunk=4, spec=job("parallel.tp=2")), "hashing")
+
+
+def test_advice_for_tp_that_is_inside_its_domain_already() -> None:
+    finding = only(cluster(nodes=1, spec=job("parallel.tp=2")), "cost.tp")
+    assert finding.title.startswith("TP is exposed ")
+    assert "domain" not in finding.fix
+    assert "domain" in only(cluster(spec=job("parallel.tp=4")), "cost.tp").fix
 
 
 def test_a_slow_gpu_costs_its_stage() -> None:

@@ -12,6 +12,8 @@ from scipy.sparse import csr_array
 from model.job.exchange import Exchange, ExchangeDimension, Operation, When, Window
 from model.placement.types import Placement
 from model.step.account import Arithmetic, Inputs, Step, run_step
+from model.step.orders import Direction
+from model.step.orders import Operation as Piece
 from model.step.schedule import Schedule, pipeline_schedule
 from model.step.seconds import ChunkSeconds, TrackSeconds
 from model.step.tracks import Tracks, one_class
@@ -218,3 +220,20 @@ def moved(step: Step) -> np.ndarray:
     for start, end, state in zip(segments.start_s, segments.end_s, segments.state, strict=True):
         total += segments.rates[state] * (end - start)
     return total
+
+
+def most_in_flight(operations: Sequence[Piece]) -> int:
+    """How many chunks of microbatches a rank holds at most: forwards whose gradients are not all done yet."""
+    freed_late = {
+        (one.microbatch, one.chunk) for one in operations if one.direction is Direction.WEIGHT_GRADIENT
+    }
+    held = most = 0
+    for operation in operations:
+        if operation.direction is Direction.FORWARD:
+            held += 1
+        elif operation.direction is Direction.WEIGHT_GRADIENT or (
+            (operation.microbatch, operation.chunk) not in freed_late
+        ):
+            held -= 1
+        most = max(most, held)
+    return most

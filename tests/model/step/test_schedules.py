@@ -8,9 +8,9 @@ from model.errors import JobError
 from model.job.exchange import Operation, When, Window
 from model.step.orders import Direction
 from model.step.report import BlockKind
-from model.step.schedule import most_in_flight, pipeline_schedule
+from model.step.schedule import pipeline_schedule
 from model.step.work import Choices
-from tests.model.step.cases import Case, sends
+from tests.model.step.cases import Case, most_in_flight, sends
 
 
 @pytest.mark.parametrize(

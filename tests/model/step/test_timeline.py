@@ -6,8 +6,8 @@ import pytest
 
 from model.errors import JobError
 from model.step.report import BlockKind
-from model.step.schedule import most_in_flight, pipeline_schedule
-from tests.model.step.cases import Case, sends
+from model.step.schedule import pipeline_schedule
+from tests.model.step.cases import Case, most_in_flight, sends
 
 
 @pytest.mark.parametrize(
