@@ -17,19 +17,19 @@ from gui.panels.inspector_values import (
     link_lines,
     selected,
     set_share,
-    set_state,
     speed_options,
     title,
 )
+from gui.part_states import degradable, state_edits
 from gui.widgets.fields import ChoiceField, NumberField, ShareField, TextField
 from gui.widgets.section import PADDING, SectionHeader
 from gui.widgets.style import label
 from model.catalog import catalog
-from model.document.edits import Edit, Rename, SetFields
+from model.document.edits import Batch, Edit, Rename, SetFields
 from model.errors import EditRefused
 from model.text import plural
 from model.topology.graph import ThingKind
-from model.topology.types import DeviceKind
+from model.topology.types import DeviceKind, State
 
 if TYPE_CHECKING:
     from gui.context import AppContext
@@ -124,9 +124,7 @@ class InspectorPanel(QWidget):
         form.add("Compute", self.speed)
         form.add("Rail", self.rail)
         self.model.committed.connect(self._set_model)
-        self.state.committed.connect(
-            lambda state: self._push(set_state("device", self._ids("device"), state))
-        )
+        self.state.committed.connect(lambda state: self._set_state("device", state))
         self.speed.committed.connect(lambda share: self._push(set_share("device", self._gpus(), share)))
         self.rail.committed.connect(
             lambda rail: self._push(SetFields("device", self._ids("device"), {"rail": rail}))
@@ -150,9 +148,7 @@ class InspectorPanel(QWidget):
         self.count.committed.connect(
             lambda count: self._push(SetFields("link", self._ids("link"), {"count": count}))
         )
-        self.link_state.committed.connect(
-            lambda state: self._push(set_state("link", self._ids("link"), state))
-        )
+        self.link_state.committed.connect(lambda state: self._set_state("link", state))
         self.share.committed.connect(lambda share: self._push(set_share("link", self._ids("link"), share)))
         return form
 
@@ -196,6 +192,11 @@ class InspectorPanel(QWidget):
             self.model.set_options(options)
             self.model.set_value(model)
             self.model.setToolTip(self.model.currentText())
+        topology = self._context.document.document.topology
+        slows = any(
+            degradable(topology, device.id) or device.state is State.DEGRADED for device in what.devices
+        )
+        self.state.set_options(STATES if slows else [state for state in STATES if state[0] != "degraded"])
         self.state.set_value(common(device.state.value for device in what.devices))
         self._devices.show_row(self.speed, kind is DeviceKind.GPU)
         self.speed.set_value(common(device.speed for device in what.devices))
@@ -253,6 +254,12 @@ class InspectorPanel(QWidget):
 
     def _set_model(self, model: str) -> None:
         self._push(SetFields("device", self._ids("device"), {"model": model}))
+
+    def _set_state(self, target: str, state: str) -> None:
+        ids = self._ids(target)
+        edits = state_edits(self._context.document.document.topology, ids, State(state))
+        if edits:
+            self._push(Batch(edits), f"Set state of {plural(len(ids), target)}")
 
     def _rename(self, name: str) -> None:
         what = self._what

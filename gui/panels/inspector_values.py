@@ -161,11 +161,3 @@ def set_share(target: str, ids: tuple[str, ...], share: float) -> SetFields:
     name = "share" if target == "link" else "speed"
     fields: Mapping[str, object] = {name: share, "state": state}
     return SetFields("link" if target == "link" else "device", ids, fields)
-
-
-def set_state(target: str, ids: tuple[str, ...], state: str) -> SetFields:
-    """Give devices or links a state; "up" means all of their capacity again."""
-    fields: dict[str, object] = {"state": State(state)}
-    if state == State.UP:
-        fields["share" if target == "link" else "speed"] = 1.0
-    return SetFields("link" if target == "link" else "device", ids, fields)

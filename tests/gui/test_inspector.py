@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from gui.context import AppContext
 from gui.panels.inspector import InspectorPanel
 from gui.panels.inspector_values import common, selected, speed_options, title
+from gui.part_states import state_edits
 from model.analysis import analyse
 from model.document.edits import SetFields
 from model.topology.types import State
@@ -139,6 +140,36 @@ def test_mixed_values(panel: InspectorPanel, drawing: AppContext) -> None:
     assert panel.model.currentData() == "h100-sxm"
     drawing.set_selection({"a", "d"})
     assert panel.count.text() == "mixed" and panel.lane.currentIndex() == -1
+
+
+def test_degraded_delivers_less_and_up_all_of_it_again(panel: InspectorPanel, drawing: AppContext) -> None:
+    topology = drawing.document.document.topology
+    drawing.set_selection({"node.gpu0"})
+    panel.state.committed.emit("degraded")
+    gpu = topology.device("node.gpu0")
+    assert (gpu.state, gpu.speed) == (State.DEGRADED, 0.75)
+    panel.state.committed.emit("up")
+    assert (topology.device("node.gpu0").state, topology.device("node.gpu0").speed) == (State.UP, 1.0)
+    drawing.document.undo_stack.undo()
+    drawing.document.undo_stack.undo()
+    assert topology.device("node.gpu0").state is State.UP, "each choice is one step"
+    drawing.set_selection({"d"})
+    panel.share.committed.emit(0.5)
+    panel.link_state.committed.emit("degraded")
+    assert topology.link("d").share == 0.5, "a share that was chosen stays"
+
+
+@pytest.mark.parametrize("ident", ["leaf0", "node.nic0", "node.nvs0"])
+def test_degraded_is_not_offered_where_it_changes_nothing(
+    panel: InspectorPanel, drawing: AppContext, ident: str
+) -> None:
+    drawing.set_selection({ident})
+    assert [panel.state.itemText(row) for row in range(panel.state.count())] == ["Up", "Down"]
+    assert state_edits(drawing.document.document.topology, {ident}, State.DEGRADED) == ()
+    drawing.set_selection({ident, "node.gpu0"})
+    panel.state.committed.emit("degraded")
+    topology = drawing.document.document.topology
+    assert topology.device("node.gpu0").speed == 0.75 and topology.device(ident).state is State.UP
 
 
 def test_different_kinds_share_only_their_state(panel: InspectorPanel, drawing: AppContext) -> None:
