@@ -17,6 +17,7 @@ from model.document.document import Document
 from model.document.start import document_from
 from model.errors import InputError
 from model.job.spec import apply_set
+from model.step.report import StepReport
 from model.topology.types import DeviceKind
 from model.traffic.types import Fabric, Traffic
 from tests.templates.drawn import LARGEST, SMALLEST, Values, check_counts, overlaps, topology_of
@@ -158,24 +159,29 @@ def check_conserved(fabric: Fabric, traffic: Traffic) -> None:
         assert leaving[ends].sum() == pytest.approx(arriving[ends].sum(), rel=1e-9)
 
 
-def run(document: Document) -> None:
+def run(document: Document) -> StepReport:
     found = analyse(document)
     assert found.report is not None, [finding.title for finding in found.findings]
     assert not found.report.traffic.unreachable_pairs.any()
     check_conserved(found.report.fabric, found.report.traffic)
+    return found.report
 
 
-def run_both_jobs(content: TemplateContent) -> None:
+def run_both_jobs(content: TemplateContent) -> tuple[StepReport, StepReport]:
     """The default job, and one with TP over as many GPUs as hang together, up to 8."""
     document = document_from(content)
-    run(document)
+    plain = run(document)
     document.job = apply_set(document.job, f"parallel.tp={largest_tensor_group(content)}")
-    run(document)
+    return plain, run(document)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_the_engine_runs_on_each_default(name: str) -> None:
-    run_both_jobs(build(name, PLAIN.get(name, {})))
+    content = build(name, PLAIN.get(name, {}))
+    gpus = sum(device.kind is DeviceKind.GPU for device in content.devices)
+    for report in run_both_jobs(content):
+        assert len(report.placement.gpus) == gpus
+        assert report.totals.time_s > report.totals.compute_s > 0
 
 
 def test_vera_rubin_says_that_it_is_announced() -> None:
