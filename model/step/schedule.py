@@ -8,11 +8,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from model.errors import JobError
+from model.job.chunks import MOST_CHUNKS
 from model.step.orders import ORDERS, Direction, Operation, Pipeline, one_forward_one_backward
 from model.text import plural
-
-MOST_CHUNKS = 2**17
-"""Stages × chunks × microbatches that a step may have: a few seconds of simulation."""
 
 Place = tuple[int, int]
 """A rank and one of its chunks."""
