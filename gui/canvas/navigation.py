@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QNativeGestureEvent, QTransform, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
 
 from gui.canvas.camera import Camera
+from gui.canvas.guard import guarded
 from gui.canvas.levels import Level, next_level
 
 WORLD = 4e6
@@ -54,6 +55,9 @@ class NavigableView(QGraphicsView):
 
     def camera_moved(self) -> None:
         """The view of the moment changed."""
+
+    def recover(self) -> None:
+        """Give up what was under way, after an event handler failed."""
 
     # Where one looks
 
@@ -123,6 +127,7 @@ class NavigableView(QGraphicsView):
         self._level = next_level(self._level, self.zoom)
         self.viewport().update()
 
+    @guarded
     def wheelEvent(self, event: QWheelEvent) -> None:
         pixels = (
             QPointF(event.pixelDelta())
@@ -138,11 +143,22 @@ class NavigableView(QGraphicsView):
             self.pan_by(pixels.x(), pixels.y())
         event.accept()
 
-    def viewportEvent(self, event: QEvent) -> bool:
+    def watch_events(self) -> None:
+        """See events of the view and its viewport before they do, through `eventFilter`.
+
+        Overriding `event` and `viewportEvent` would do too, but then every handler would be called by way of
+        Python, and an exception in one ends the program.
+        """
+        self.installEventFilter(self)
+        self.viewport().installEventFilter(self)
+
+    @guarded
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if (
             isinstance(event, QNativeGestureEvent)
+            and watched is self.viewport()
             and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture
         ):
             self.zoom_at(event.position(), 1 + event.value())
             return True
-        return super().viewportEvent(event)
+        return False

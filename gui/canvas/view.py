@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QElapsedTimer, QEvent, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QKeyEvent,
@@ -23,6 +23,7 @@ from gui.canvas.folding import around
 from gui.canvas.foreground import Foreground
 from gui.canvas.frame import Frame
 from gui.canvas.gpu_look import first_cut
+from gui.canvas.guard import guarded, guarded_paint
 from gui.canvas.hit import Hit, hit
 from gui.canvas.hover_card import HoverCard
 from gui.canvas.keys import CanvasKeys
@@ -95,6 +96,7 @@ class CanvasView(NavigableView):
         self._dot_clock = QElapsedTimer()
         self._dot_clock.start()
         self._connect_context()
+        self.watch_events()
         self.scene_data.set_analysis(context.analysis)
         self._take_display_state()
 
@@ -223,6 +225,8 @@ class CanvasView(NavigableView):
     # What changes
 
     def _document_changed(self, change: Change) -> None:
+        if self.tool.active:
+            self.tool.cancel()  # what a gesture holds are rows of the drawing as it was
         was_empty = self.scene_data.index.empty
         if self.context.document.document is not self.scene_data.document:
             self.scene_data.set_document(self.context.document.document)
@@ -295,6 +299,15 @@ class CanvasView(NavigableView):
     def _dots_run(self) -> bool:
         return self.context.playback.playing and self._level >= Level.RANKS
 
+    def recover(self) -> None:
+        try:
+            self.tool.cancel()
+        except Exception:  # the first error is the one to tell; a fresh tool on a fresh index holds nothing
+            self._tools = {name: tool(self) for name, tool in _TOOLS.items()}
+            self.scene_data.set_document(self.context.document.document)
+        self._panned_from = self.drop_ghost = None
+        self.refresh()
+
     def _tool_changed(self) -> None:
         for tool in self._tools.values():
             tool.cancel()
@@ -324,6 +337,7 @@ class CanvasView(NavigableView):
 
     # Painting
 
+    @guarded_paint
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         painter.resetTransform()
         camera = self.camera
@@ -349,6 +363,7 @@ class CanvasView(NavigableView):
         """Whether a sharp picture is on its way."""
         return self.moving or self._slices.isActive()
 
+    @guarded_paint
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         painter.resetTransform()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -378,6 +393,7 @@ class CanvasView(NavigableView):
         view = event.position()
         return Pointer(view, self.camera.to_scene(view), event.modifiers(), event.buttons())
 
+    @guarded
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         panning = event.button() == Qt.MouseButton.MiddleButton or (
@@ -393,6 +409,7 @@ class CanvasView(NavigableView):
             self.refresh()
         event.accept()
 
+    @guarded
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self._panned_from is not None:
             way = event.position() - self._panned_from
@@ -406,6 +423,7 @@ class CanvasView(NavigableView):
         self.viewport().setCursor(self.tool.cursor_at(at))
         event.accept()
 
+    @guarded
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._panned_from is not None:
             if event.button() in (Qt.MouseButton.MiddleButton, Qt.MouseButton.LeftButton):
@@ -416,6 +434,7 @@ class CanvasView(NavigableView):
             self.refresh()
         event.accept()
 
+    @guarded
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """On empty canvas quick add, on a container fold it or open it again; else a press like any other."""
         plain = event.button() == Qt.MouseButton.LeftButton and not event.modifiers()
@@ -439,6 +458,7 @@ class CanvasView(NavigableView):
         self._leave_hover()
         self.refresh()
 
+    @guarded
     def leaveEvent(self, event: QEvent) -> None:
         self._leave_hover()
         super().leaveEvent(event)
@@ -456,6 +476,7 @@ class CanvasView(NavigableView):
             self.refresh()
         self.hover_card.hide()
 
+    @guarded
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() == QContextMenuEvent.Reason.Mouse:
             found = self.hit_at(QPointF(event.pos()))
@@ -469,38 +490,36 @@ class CanvasView(NavigableView):
 
     # Keys and the rest
 
+    @guarded
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not self.keys.press(event):
             super().keyPressEvent(event)
 
+    @guarded
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         if not self.keys.release(event):
             super().keyReleaseEvent(event)
 
-    def viewportEvent(self, event: QEvent) -> bool:
-        if self._drops_handle(event):
+    @guarded
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Drops, and the keys that shortcuts must not take."""
+        if self._drops.handle(event):
             return True
-        return super().viewportEvent(event)
-
-    def _drops_handle(self, event: QEvent) -> bool:
-        drops = getattr(self, "_drops", None)  # events come while the view is being made
-        return drops is not None and drops.handle(event)
-
-    def event(self, event: QEvent) -> bool:
-        keys = getattr(self, "keys", None)
         if (
-            event.type() == QEvent.Type.ShortcutOverride
+            watched is self
+            and event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
-            and keys is not None
-            and keys.wants(event)
+            and self.keys.wants(event)
         ):
             event.accept()
             return True
-        return super().event(event)
+        return super().eventFilter(watched, event)
 
+    @guarded
     def focusNextPrevChild(self, forward: bool) -> bool:
         return self.keys.next_device(forward) or super().focusNextPrevChild(forward)
 
+    @guarded
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.overlay.place()
@@ -509,6 +528,7 @@ class CanvasView(NavigableView):
             self._fit_when_shown = True
         self.refresh()
 
+    @guarded
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self.window().focusWidget() is None:
