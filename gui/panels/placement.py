@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
@@ -11,7 +12,7 @@ from gui.panels.findings import FindingList
 from gui.panels.panel_kit import Panel
 from gui.panels.placement_brushes import BrushGrid
 from gui.panels.placement_rows import (
-    NAMES,
+    WORDS,
     BrushTable,
     group_count,
     layer_count,
@@ -31,6 +32,7 @@ from model.step.report import Finding, Severity
 from model.text import name_list, plural
 
 LONGEST_CONFLICTS = 140
+NAMED = 4  # partners that a row names
 _HINTS = {
     "tp": "Tensor parallel: colour GPUs by the group that shares each layer",
     "cp": "Context parallel: colour GPUs by the group that shares each sequence",
@@ -57,9 +59,9 @@ class PartnerRow(QPushButton):
         line.addWidget(self._names, 1)
         self.setFixedHeight(20)
 
-    def show_partners(self, group: str, names: tuple[str, ...]) -> None:
-        """Name the group and its other members."""
-        text = f"{group}: {name_list(names, 4)}" if names else f"{group}: nobody else"
+    def show_partners(self, own: str, names: tuple[str, ...]) -> None:
+        """Say what the GPU itself is in, and who is with it."""
+        text = f"in {own}, with {name_list(names, NAMED)}" if names else f"in {own}, alone"
         self._names.setText(text)
         self.setAccessibleName(f"Partners in {self.dimension.upper()}, {text}")
         self.setEnabled(bool(names))
@@ -91,14 +93,24 @@ class PartnersCard(QWidget):
             column.addWidget(row)
 
     def show_gpu(
-        self, gpu: str, groups: dict[Dimension, int], found: dict[Dimension, tuple[str, ...]]
+        self,
+        gpu: str,
+        groups: dict[Dimension, int],
+        found: dict[Dimension, tuple[str, ...]],
+        of: Callable[[Dimension, str], int],
     ) -> None:
-        """Show the partners of another GPU; `groups` has its colour in each dimension (−1 = none)."""
+        """Show the partners of another GPU; `groups` has its colour in each dimension (−1 = none), and `of`
+        tells that of a partner: those of a stage or replica are the other stages or replicas.
+        """
         self._gpu, self._partners = gpu, found
         self.title.setText(f"Partners of {gpu}")
         for dimension, row in self.rows.items():
-            number = groups[dimension]
-            row.show_partners(f"{NAMES[dimension]} {number}" if number >= 0 else "unplaced", found[dimension])
+            number, names = groups[dimension], found[dimension]
+            own = f"{WORDS[dimension]} {number}" if number >= 0 else "no group"
+            if dimension in ("pp", "dp"):
+                first = tuple(f"{name} ({of(dimension, name)})" for name in names[:NAMED])
+                names = first + names[NAMED:]
+            row.show_partners(own, names)
         self.show_them.setChecked(self._context.partners_of == gpu)
 
     def _toggle(self, checked: bool) -> None:
@@ -233,7 +245,12 @@ class PlacementPanel(Panel):
         if placement is None or place < 0 or gpu is None:
             return
         groups = {dimension: int(placement.shown[dimension][place]) for dimension in DIMENSIONS}
-        self.partners.show_gpu(gpu, groups, partners(placement, gpu))
+        self.partners.show_gpu(
+            gpu,
+            groups,
+            partners(placement, gpu),
+            lambda dimension, name: int(placement.shown[dimension][placement.gpus.index(name)]),
+        )
 
     def _document_changed(self, change: Change) -> None:
         if change.topology_changed or change.job or change.paint:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QWidget
+import numpy as np
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from gui.context import AppContext
-from gui.widgets.elided import ElidedLabel
-from gui.widgets.style import set_style
+from gui.widgets.style import set_font, set_style
+from model.step.report import StepReport
 from model.step.what_if import Subject, WhatIf
 from model.text import format_seconds
 from model.worker.messages import AskWhatIf, WhatIfAnswer
@@ -23,18 +24,47 @@ def step_change(before_s: float, after_s: float) -> str:
     return f"{number} → {after}" if after.endswith(f" {unit}") else f"{before} → {after}"
 
 
+def changes(result: WhatIf) -> bool:
+    """Whether the step differs by more than rounding."""
+    return abs(result.saved_s) >= LEAST_SHARE * result.before_s
+
+
 def what_if_text(result: WhatIf) -> str:
     """The answer in a line."""
-    if abs(result.saved_s) < LEAST_SHARE * result.before_s:
+    if not changes(result):
         return f"the step stays at {format_seconds(result.before_s)}"
     return f"step {step_change(result.before_s, result.time_s)}"
 
 
-class WhatIfLine(ElidedLabel):
-    """One line that asks the engine when the choice rests, and shows its answer."""
+def why_unchanged(report: StepReport, subject: Subject, ids: tuple[str, ...]) -> str:
+    """Why parts at twice their rate leave the step as it is."""
+    if subject == "gpu":
+        return "the other GPUs of its groups are no faster"
+    if subject == "exchange":
+        waits = any(
+            time.exposed_s > 0
+            for exchange, time in zip(report.exchanges, report.exchange_times, strict=True)
+            if exchange.id in ids
+        )
+        return "something else is waited for as long" if waits else "compute hides it"
+    wanted = set(ids)
+    links = [number for number, name in enumerate(report.fabric.link_ids) if name in wanted]
+    ways = np.array([way for link in links for way in (2 * link, 2 * link + 1)], dtype=np.int64)
+    if (report.cost_s[ways] > 0).any():
+        return "other links of the same exchanges are as slow"
+    return "nothing waits for it"
+
+
+class WhatIfLine(QLabel):
+    """Two lines at most that ask the engine when the choice rests, and show its answer."""
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
-        super().__init__("", 11, 600, "2", parent)
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+        set_font(self, 11, 600)
+        self.setProperty("tone", "2")
         self._context = context
         self._wanted: AskWhatIf | None = None
         self._name = ""
@@ -77,8 +107,15 @@ class WhatIfLine(ElidedLabel):
             self._context.ask_what_if(self._wanted.subject, self._wanted.ids)
 
     def _answered(self, answer: WhatIfAnswer) -> None:
-        if answer.question == self._wanted:
-            self._say(what_if_text(answer.result) if answer.result is not None else answer.reason)
+        if answer.question != self._wanted or self._wanted is None:
+            return
+        if answer.result is None:
+            self._say(answer.reason)
+            return
+        text, analysis = what_if_text(answer.result), self._context.analysis
+        if not changes(answer.result) and analysis is not None and analysis.report is not None:
+            text += f": {why_unchanged(analysis.report, self._wanted.subject, self._wanted.ids)}"
+        self._say(text)
 
     def _say(self, text: str) -> None:
         self.setText(f"Twice as fast: {text} · {self._name}")

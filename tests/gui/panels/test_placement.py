@@ -91,7 +91,9 @@ def test_partners_of_the_selected_gpu(qtbot: QtBot, context: AppContext) -> None
     assert panel.partners.isVisible()
     # pp 4 of 32 GPUs in Megatron order: the same place in every node.
     row = panel.partners.rows["pp"]
-    assert row.accessibleName() == "Partners in PP, Stage 0: node01.gpu3, node02.gpu3, node03.gpu3"
+    assert row.accessibleName() == (
+        "Partners in PP, in stage 0, with node01.gpu3 (1), node02.gpu3 (2), node03.gpu3 (3)"
+    )
     qtbot.mouseClick(panel.partners.show_them, Qt.MouseButton.LeftButton)
     assert context.partners_of == "node00.gpu3"
     qtbot.mouseClick(row, Qt.MouseButton.LeftButton)

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from gui.context import AppContext
 from gui.engine import Engine
 from gui.panels.traffic import TrafficPanel
-from gui.panels.what_if import step_change, what_if_text
+from gui.panels.what_if import step_change, what_if_text, why_unchanged
 from model.analysis import Analysis, AnalysisCache, analyse
 from model.document.edits import SetJob
 from model.errors import InputError
@@ -31,6 +31,21 @@ def test_the_answer_in_words() -> None:
     assert step_change(1.02, 0.98) == "1.02 s → 980 ms"
     assert what_if_text(WhatIf("link", ("l",), 2.0, 3.579, 4.142)) == "step 4.14 → 3.58 s"
     assert what_if_text(WhatIf("link", ("l",), 2.0, 4.1419, 4.142)) == "the step stays at 4.14 s"
+
+
+def test_the_reason_of_no_change() -> None:
+    report = analyse(make_document()).report
+    assert report is not None
+    times = zip(report.exchanges, report.exchange_times, strict=True)
+    hidden = [exchange.id for exchange, time in times if time.exposed_s <= 0]
+    idle = next(
+        name
+        for number, name in enumerate(report.fabric.link_ids)
+        if report.cost_s[2 * number] <= 0 and report.cost_s[2 * number + 1] <= 0
+    )
+    assert why_unchanged(report, "link", (idle,)) == "nothing waits for it"
+    assert all(why_unchanged(report, "exchange", (one,)) == "compute hides it" for one in hidden)
+    assert "other GPUs" in why_unchanged(report, "gpu", ("node00.gpu3",))
 
 
 def test_several_links_at_once_bring_more_than_one() -> None:
@@ -128,6 +143,8 @@ def test_choosing_asks_and_shows(
     assert panel.what_if.isVisible() and "being worked out" in panel.what_if.text()
     asked.answer(asked.questions[0], 3.579, 4.142)
     assert panel.what_if.text().startswith("Twice as fast: step 4.14 → 3.58 s · ")
+    asked.answer(asked.questions[0], 4.142, 4.142)  # the dearest link costs something, and is not alone
+    assert "stays at 4.14 s: other links of the same exchanges are as slow · " in panel.what_if.text()
 
     qtbot.mouseClick(panel.tabs.button("groups"), Qt.MouseButton.LeftButton)
     click_row(qtbot, panel.groups, 1)
