@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -34,7 +35,7 @@ from model.step.report import Figure, StepReport
 from model.text import format_seconds
 
 Index = QModelIndex | QPersistentModelIndex
-ROW_HEIGHT = 52
+ROW_HEIGHT = 67
 REMARK_HEIGHT = 15
 _RIGHT = Qt.AlignmentFlag.AlignRight
 
@@ -77,12 +78,20 @@ class GroupListModel(QAbstractListModel):
         words = "".join(f"<div>{escape(line)}</div>" for line in row.hover.splitlines())
         for name, title in (("message_bytes", "A message"), ("time_s", "Time"), ("exposed_s", "Exposed")):
             figure = figures.get(f"exchange.{row.id}.{name}")
-            words += f"<hr>{derivation_html(title, figure)}" if figure is not None else ""
+            if figure is not None:
+                words += f"<hr>{derivation_html(title, in_plain_words(figure, row))}"
         return words
 
 
+def in_plain_words(figure: Figure, row: GroupRow) -> Figure:
+    """A figure of an exchange without what only the engine calls it, and without a factor of 1."""
+    inputs = {name: value for name, value in figure.inputs.items() if (name, value) != ("time_factor", 1.0)}
+    formula = figure.formula.replace(row.id, row.title).replace(row.kind, row.title)
+    return replace(figure, formula=formula, inputs=inputs)
+
+
 class GroupDelegate(QStyledItemDelegate):
-    """Three lines: what, between whom, how much and how often; exposed seconds at the right. A fourth where
+    """Four lines: what, between whom, how often, how much; exposed seconds at the right. A fifth where
     there is something to know of algorithm or paths.
     """
 
@@ -133,6 +142,8 @@ class GroupDelegate(QStyledItemDelegate):
         )
         line = line.translated(0, 15)
         draw_text(painter, line, row.how_often, theme.font(11), theme.color("text-3"))
+        line = line.translated(0, 15)
+        draw_text(painter, line, row.how_much, theme.font(11), theme.color("text-3"))
         line = line.translated(0, REMARK_HEIGHT)
         if row.remark:
             draw_text(painter, line, row.remark, theme.font(11), theme.color("warning"))
@@ -179,7 +190,7 @@ class GroupList(QListView):
             return None
         row = self.groups.rows[index.row()]
         figure = report.figures.get(f"exchange.{row.id}.exposed_s")
-        return (f"Exposed time of {row.title}", figure) if figure is not None else None
+        return (f"Exposed time of {row.title}", in_plain_words(figure, row)) if figure is not None else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         before = self.currentIndex()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.job.exchange import Exchange
+from model.job.exchange import Exchange, dimension_name
 from model.step.report import StepReport
-from model.text import format_bytes, format_ratio, format_seconds, plural, three_digits
+from model.text import capital, format_bytes, format_rate, format_ratio, format_seconds, plural, three_digits
 
 SECONDS_AN_HOUR = 3600.0
 
@@ -44,8 +44,7 @@ class GroupRow:
     def title(self) -> str:
         """ "TP forward" from the kind `tp.forward`."""
         dimension, _, reason = self.kind.partition(".")
-        name = "Storage" if dimension == "storage" else dimension.upper()
-        return f"{name} {reason.replace('-', ' ')}".strip()
+        return capital(f"{dimension_name(dimension)} {reason.replace('-', ' ')}".strip())
 
     @property
     def what(self) -> str:
@@ -58,10 +57,25 @@ class GroupRow:
 
     @property
     def how_often(self) -> str:
-        """Bytes a message, and times a step, a second and an hour."""
+        """Bytes a message, and how many times a step, a second and an hour."""
+        often = f"{_count(self.times_a_second)} times/s"
+        if 0 < self.times_a_second < 1:
+            often = f"once in {format_seconds(1 / self.times_a_second)}"
         return (
-            f"{format_bytes(self.message_bytes)} × {_count(self.times_a_step)} a step · "
-            f"{_count(self.times_a_second)}/s · {_count(self.times_an_hour)}/h"
+            f"{format_bytes(self.message_bytes)} × {_count(self.times_a_step)} a step · {often}, "
+            f"{_count(self.times_an_hour)} an hour"
+        )
+
+    @property
+    def how_much(self) -> str:
+        """Bytes of one GPU a step, a second and an hour."""
+        sent, verb = self.sent_bytes_per_gpu, "sends"
+        if sent <= 0:
+            sent, verb = float(self.message_bytes * self.times_a_step), "moves"
+        a_second = sent * self.times_a_second / self.times_a_step if self.times_a_step else 0.0
+        return (
+            f"a GPU {verb} {format_bytes(sent)} a step · {format_rate(a_second)}, "
+            f"{format_bytes(a_second * SECONDS_AN_HOUR)} an hour"
         )
 
     @property
@@ -81,11 +95,11 @@ class GroupRow:
         """Everything of the row in words."""
         return "\n".join(
             (
-                f"{self.id}: {self.operation}, algorithm {self.algorithm}",
+                f"{self.title}: {self.operation}, algorithm {self.algorithm}",
                 f"{plural(self.group_count, 'group')} of {plural(self.group_size, 'GPU')}",
                 f"{format_bytes(self.message_bytes)} a message, {_count(self.times_a_step)} times a step, "
                 f"{_count(self.times_a_second)} a second, {_count(self.times_an_hour)} an hour",
-                f"{format_bytes(self.sent_bytes_per_gpu)} sent by each GPU in a step",
+                self.how_much,
                 f"{format_seconds(self.time_s)} on the wire, {format_seconds(self.exposed_s)} exposed "
                 f"(mean over all GPUs), {self.waiting}",
                 *self.remarks,
@@ -159,9 +173,9 @@ def devices_of_exchange(report: StepReport, exchange: int) -> frozenset[str]:
 
 
 def _count(value: float) -> str:
-    """A count for a narrow row: 12,288 below a million, then "44.2 M"."""
+    """A count for a narrow row: 12,288 below a million, then "44.2 million"."""
     if value >= 999_500:
-        return f"{three_digits(value / 1e6)} M"
+        return f"{three_digits(value / 1e6)} million"
     if value >= 99.95 or value == int(value):
         return f"{round(value):,}"
     return three_digits(value)

@@ -18,6 +18,7 @@ from gui.panels.timeline_rows import (
     lane_columns,
     share_of_pieces,
 )
+from gui.panels.traffic_groups import in_plain_words
 from gui.panels.traffic_groups_rows import devices_of_exchange, group_rows, links_of_exchange
 from gui.panels.traffic_links_rows import (
     LinkLoad,
@@ -171,6 +172,19 @@ def test_groups_count_a_step_a_second_and_an_hour(report: StepReport) -> None:
     assert dispatch.title == "EP dispatch"
     assert dispatch.blocking
     assert dispatch.how_often.startswith("67.1 MB × 128 a step")
+    # 7 of 8 parts of each of 128 messages leave the GPU.
+    assert dispatch.sent_bytes_per_gpu == pytest.approx(128 * dispatch.message_bytes * 7 / 8)
+    seldom = replace(
+        dispatch, sent_bytes_per_gpu=1e9, times_a_step=1, times_a_second=1 / 36.0, times_an_hour=100.0
+    )
+    assert seldom.how_often == "67.1 MB × 1 a step · once in 36.0 s, 100 an hour"
+    assert seldom.how_much == "a GPU sends 1.00 GB a step · 27.8 MB/s, 100 GB an hour"
+    assert dispatch.how_much.startswith("a GPU sends 7.52 GB a step · ")
+    assert dispatch.id not in dispatch.hover and "EP dispatch" in dispatch.hover
+    figure = report.figures[f"exchange.{dispatch.id}.time_s"]
+    assert "time_factor" in figure.inputs and "time_factor" not in in_plain_words(figure, dispatch).inputs
+    message = in_plain_words(report.figures[f"exchange.{dispatch.id}.message_bytes"], dispatch)
+    assert message.formula == "the whole tensor of one all-to-all of EP dispatch"
     exposed = [row.exposed_s for row in rows]
     assert exposed == sorted(exposed, reverse=True)
 
