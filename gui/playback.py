@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
 
 FRAME_MS = 16
-SPEEDS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0001)
+SPEEDS = (20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0001)
 
 
 class Playback(QObject):

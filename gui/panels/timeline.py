@@ -32,6 +32,8 @@ from model.job.spec import parse_job
 from model.step.report import StepReport
 
 WANTED_SECONDS = 8.0  # how long one step should play when nobody chose a speed
+MOST_SECONDS = 90.0
+SEEN_SECONDS = 1 / 30  # two frames
 _WORDS = {
     Piece.FORWARD: "Forward",
     Piece.BACKWARD: "Backward",
@@ -53,13 +55,31 @@ _SHORT = {
 
 
 def speed_text(speed: float) -> str:
-    """ "1 : 200" for a step that plays 200 times slower than it runs."""
+    """ "1 : 200" for a step that plays 200 times slower than it runs, "5 : 1" for five times faster."""
+    if speed > 1:
+        return f"{speed:,.0f} : 1"
     return f"1 : {1 / speed:,.0f}"
 
 
-def fitting_speed(duration_s: float) -> float:
-    """The usual speed at which a step of `duration_s` plays in about `WANTED_SECONDS`."""
-    return min(SPEEDS, key=lambda speed: abs(math.log(duration_s / speed / WANTED_SECONDS)))
+def fitting_speed(duration_s: float, exchange_s: float = math.inf) -> float:
+    """The usual speed at which a step of `duration_s` plays in about `WANTED_SECONDS`; slower, up to
+    `MOST_SECONDS`, where an exchange of `exchange_s` would come and go unseen.
+    """
+    speed = min(SPEEDS, key=lambda speed: abs(math.log(duration_s / speed / WANTED_SECONDS)))
+    for slower in SPEEDS:
+        if slower < speed and exchange_s / speed < SEEN_SECONDS and duration_s / slower <= MOST_SECONDS:
+            speed = slower
+    return speed
+
+
+def usual_exchange_s(report: StepReport) -> float:
+    """How long one state of the links lasts, the median over those in which something flows; infinite
+    without any.
+    """
+    segments = report.segments
+    flowing = np.array([bool(active) for active in segments.active], dtype=np.bool_)[segments.state]
+    lasts = (segments.end_s - segments.start_s)[flowing]
+    return float(np.median(lasts)) if len(lasts) else math.inf
 
 
 class TimelineLegend(QWidget):
@@ -165,7 +185,7 @@ class TimelinePanel(Panel):
         self.speed = QComboBox()
         set_font(self.speed, 12, 600)
         self.speed.setAccessibleName("Speed")
-        self.speed.setToolTip("How much slower than the step runs it is played ([ and ])")
+        self.speed.setToolTip("How much slower or faster than the step runs it is played ([ and ])")
         for value in SPEEDS:
             self.speed.addItem(speed_text(value), value)
         self.speed.activated.connect(self._choose_speed)
@@ -341,7 +361,10 @@ class TimelinePanel(Panel):
         for widget in (self.to_start, self.play, self.loop, self.speed):
             widget.setEnabled(duration_s > 0)
         if duration_s > 0 and not self._speed_chosen:
-            self.context.playback.set_speed(fitting_speed(duration_s))
+            analysis = self.context.analysis
+            report = analysis.report if analysis is not None else None
+            exchange_s = usual_exchange_s(report) if report is not None else math.inf
+            self.context.playback.set_speed(fitting_speed(duration_s, exchange_s))
 
     def _choose_speed(self, index: int) -> None:
         self._speed_chosen = True

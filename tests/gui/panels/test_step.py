@@ -117,6 +117,10 @@ def test_speeds() -> None:
     assert speed_text(0.005) == "1 : 200"
     assert fitting_speed(4.142) == 0.5  # 8.3 s
     assert fitting_speed(0.008) == 0.001
+    assert speed_text(5.0) == "5 : 1" and fitting_speed(123.0) == 20.0  # 6.2 s
+    assert fitting_speed(4.142, 0.5) == 0.5
+    assert fitting_speed(4.142, 0.002) == 0.05  # 2 ms take 40 ms, the step 83 s
+    assert fitting_speed(4.142, 1e-6) == 0.05  # more than a minute and a half is too long
     assert clock_text(2.914, 4.142) == "2.914 s"
     assert clock_text(0.0123, 0.05) == "12.300 ms"
 
