@@ -191,6 +191,8 @@ class FindingsPanel(Panel):
         layout.addWidget(self.list, 1)
         layout.addStretch(0)
         context.went_to.connect(self._follow)
+        context.document.reset.connect(self._drawing_changed)
+        context.document.changed.connect(self._drawing_changed)
         self.show_report()
         self.show_theme()
 
@@ -219,6 +221,11 @@ class FindingsPanel(Panel):
         self.empty.setVisible(not found)
         self.list.setVisible(bool(found))
         self.header.set_note("worst first" if found else "")
+
+    def _drawing_changed(self, *_change: object) -> None:
+        """Before the first analysis it is the drawing that says what there is to tell."""
+        if self.context.analysis is None:
+            self.empty.setText(self._empty_text())
 
     def show_stale(self) -> None:
         self.list.viewport().update()
@@ -283,5 +290,5 @@ class FindingsPanel(Panel):
         if not self.context.document.document.topology.devices():
             return "None: the drawing is empty."
         if self.context.analysis is None:
-            return "The drawing is being checked."
+            return "Computing …"
         return "None: everything drawn takes part, and nothing asks for more than a link or a GPU has."

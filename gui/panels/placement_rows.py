@@ -96,7 +96,7 @@ class BrushTable:
         if number < len(self._layers):
             holds = self._layers[number]
         else:
-            holds = self._home(members)
+            holds = self._home(members) if self._placement is not None else "computing …"
         return Brush(number, name, holds, len(members))
 
     def members(self, number: int) -> tuple[str, ...]:

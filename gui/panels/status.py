@@ -179,8 +179,10 @@ class StatusPanel(QWidget):
         analysis = self._context.analysis
         if self._failure:
             token, text = "error", "Not worked out"
-        elif analysis is None or not self._context.document.document.topology.devices():
+        elif not self._context.document.document.topology.devices():
             token, text = "ok", "Ready"
+        elif analysis is None:
+            token, text = "accent", "Computing …"
         elif not analysis.legal:
             token, text = "error", "The job does not fit"
         else:

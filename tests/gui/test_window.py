@@ -563,3 +563,16 @@ def test_no_second_window_appears_while_the_rest_is_loaded(
     finally:
         application.removeEventFilter(shown)
     assert shown.widgets == ["MainWindow"]
+
+
+def test_the_first_analysis_is_said_to_run(window: MainWindow) -> None:
+    window.files.place_template("hgx-h100")
+    space = window.workspace
+    assert space is not None and window.context.analysis is None
+    assert space.findings.empty.text() == "Computing …" == space.status.state.text()
+    table = space.placement.brushes.brushes.table
+    assert table is not None and table.brush(0).holds == "computing …"
+    window.context.set_analysis(analyse(window.context.document.document))
+    assert "omputing" not in space.findings.empty.text() + space.status.state.text()
+    table = space.placement.brushes.brushes.table
+    assert table is not None and "omputing" not in table.brush(0).holds
