@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from model.catalog.shapes import AttentionShape, MoeShape
 from model.errors import JobError
 
 GIGA = 1e9
@@ -317,39 +318,6 @@ class PlatformSpec(Spec):
     dgx_h100_osfp_map: tuple[NicPlace, ...] = ()
 
 
-class AttentionSpec(BaseModel):
-    """The attention of a model preset."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: Literal["mha", "gqa", "mla"]
-    qkv_bias: bool = False
-    out_bias: bool = False
-    qk_norm: bool = False
-    sinks: bool = False
-    q_lora_rank: int | None = None
-    kv_lora_rank: int | None = None
-    qk_nope_head_dim: int | None = None
-    qk_rope_head_dim: int | None = None
-    v_head_dim: int | None = None
-
-
-class MoeSpec(BaseModel):
-    """The experts of a model preset."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    experts: int
-    top_k: int
-    expert_ffn: int
-    shared_experts: int = 0
-    first_dense_layers: int = 0
-    interleave_step: int = 1
-    router_bias: bool = False
-    expert_groups: int | None = None
-    limited_groups: int | None = None
-
-
 class ModelSpec(Spec):
     """A transformer preset: its shape, and the counts published for it."""
 
@@ -366,8 +334,8 @@ class ModelSpec(Spec):
     mlp_bias: bool
     tied_embeddings: bool
     learned_positions: bool
-    attention: AttentionSpec
-    moe: MoeSpec | None
+    attention: AttentionShape
+    moe: MoeShape | None
     params_total_b: float
     params_active_b: float | None
     params_label: str

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from model.catalog.shapes import MoeShape
 from model.job.exchange import Dedup, Operation, When, Window
 from model.job.need import Need
 from model.job.shape import ModelShape, StageLayers
 from model.job.sizes import activation_bytes, local_tokens, microbatches, sent_copies
-from model.job.spec import JobSpec, MoeShape
+from model.job.spec import JobSpec
 from model.placement.grid import Grid, GroupKey
 
 FP8_BLOCK = 128  # elements that share one 4-byte scale

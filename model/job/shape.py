@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from model.catalog import ModelSpec, catalog
+from model.catalog.shapes import AttentionShape, MoeShape
 from model.errors import InputError
 from model.job.chunks import positions, rank_of
-from model.job.spec import AttentionShape, JobSpec, ModelObject, MoeShape
+from model.job.spec import JobSpec, ModelObject
 from model.text import name_list
 
 
@@ -111,8 +112,8 @@ def preset_shape(preset: ModelSpec) -> ModelShape:
         mlp=preset.mlp,
         mlp_bias=preset.mlp_bias,
         tied_embeddings=preset.tied_embeddings,
-        attention=AttentionShape.model_validate(preset.attention.model_dump()),
-        moe=None if preset.moe is None else MoeShape.model_validate(preset.moe.model_dump()),
+        attention=preset.attention,
+        moe=preset.moe,
     )
 
 

@@ -12,13 +12,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from model.catalog.shapes import AttentionShape, Count, MoeShape, Size, Width
 from model.errors import InputError
 
-# Far beyond any cluster, and small enough that the bytes of a tensor stay exact in 64 bits.
-Size = Annotated[int, Field(ge=1, le=1_048_576)]
+# As of sizes: far beyond any cluster.
 Batch = Annotated[int, Field(ge=1, le=10**12)]
-Width = Annotated[int, Field(ge=1, le=2**20)]
-Count = Annotated[int, Field(ge=0, le=2**16)]
 Fraction = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 Algorithm = Literal[
@@ -28,35 +26,6 @@ Algorithm = Literal[
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class AttentionShape(_Part):
-    """Attention of a model given by its shape; the ranks and head parts belong to `mla`."""
-
-    kind: Literal["mha", "gqa", "mla"] = "mha"
-    qkv_bias: bool = False
-    out_bias: bool = False
-    qk_norm: bool = False
-    sinks: bool = False
-    q_lora_rank: Width | None = None
-    kv_lora_rank: Width | None = None
-    qk_nope_head_dim: Width | None = None
-    qk_rope_head_dim: Width | None = None
-    v_head_dim: Width | None = None
-
-
-class MoeShape(_Part):
-    """Mixture of experts of a model given by its shape."""
-
-    experts: Annotated[int, Field(ge=1, le=2**16)]
-    top_k: Annotated[int, Field(ge=1, le=2**16)]
-    expert_ffn: Width
-    shared_experts: Count = 0
-    first_dense_layers: Count = 0
-    interleave_step: Size = 1
-    router_bias: bool = False
-    expert_groups: Size | None = None
-    limited_groups: Size | None = None
 
 
 class ModelObject(_Part):
