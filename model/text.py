@@ -84,13 +84,20 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
+def whole(value: int) -> str:
+    """The value of a field in a sentence: four digits plain, as people type them, (1024) → "1024", more with
+    separators, (131072) → "131,072".
+    """
+    return f"{value:,}" if abs(value) >= 10_000 else str(value)
+
+
 def capital(text: str) -> str:
     """With a capital at the start: "stage 1" → "Stage 1"."""
     return text[:1].upper() + text[1:]
 
 
 def sentence(text: str) -> str:
-    """With a capital at the start and a full stop: "dp 3 does not fit" → "Dp 3 does not fit."."""
+    """With a capital at the start and a full stop: "stage 3 does not fit" → "Stage 3 does not fit."."""
     return capital(text).rstrip(".") + "."
 
 

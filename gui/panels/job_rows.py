@@ -65,7 +65,7 @@ def job_view(job: JobSpec, world: int, spans: Mapping[str, int]) -> JobView:
         return JobView(off, Verdict("error", capital(str(error))), "", None, "", {"model": str(error)})
     broken: dict[str, str] = {}
     for one in found:
-        broken.setdefault(one.field, one.message)
+        broken.setdefault(one.field, one.nearest_first)
     count, text = _microbatches(job, world)
     return JobView(
         sizes=tuple(_row(name, job, world, shape, broken, spans) for name in SIZES),

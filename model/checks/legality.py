@@ -8,7 +8,7 @@ from model.checks.situation import Situation, short
 from model.job.legality import Violation
 from model.job.spec import JobSpec
 from model.step.report import Finding, Severity
-from model.text import plural
+from model.text import plural, sentence, whole
 from model.topology.types import DeviceKind
 
 _NAMES = {
@@ -35,7 +35,7 @@ def check(situation: Situation) -> Iterator[Finding]:
             id=f"job.{violation.rule.replace(' ', '-')}.{number}",
             severity=Severity.ERROR,
             title=_title(violation, situation),
-            detail=_sentence(violation.message),
+            detail=sentence(violation.message),
             fix=_nearest(violation),
         )
     for number, text in enumerate(situation.problems):
@@ -43,7 +43,7 @@ def check(situation: Situation) -> Iterator[Finding]:
             id=f"job.problem.{number}",
             severity=Severity.ERROR,
             title="The job cannot run on this drawing",
-            detail=_sentence(text),
+            detail=sentence(text),
         )
 
 
@@ -81,10 +81,11 @@ def _title(violation: Violation, situation: Situation) -> str:
     if violation.rule == "batch":
         dp = own.dp or len(situation.world) // (own.tp * own.cp * own.pp)
         return short(
-            f"Batch {situation.job.global_batch} cannot be cut by DP {dp}", "The batch cannot be cut"
+            f"Batch {whole(situation.job.global_batch)} cannot be cut by DP {dp:,}", "The batch cannot be cut"
         )
     name = _NAMES.get(violation.field, violation.field)
     value = _value(situation.job, violation.field)
+    value = whole(value) if type(value) is int else value
     return short(f"{name} {value} does not fit", f"{name} does not fit")
 
 
@@ -99,8 +100,3 @@ def _nearest(violation: Violation) -> str:
     if not violation.nearest or "nearest" in violation.message:
         return ""
     return f"Nearest: {', '.join(str(value) for value in violation.nearest)}."
-
-
-def _sentence(text: str) -> str:
-    text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "?")) else f"{text}."

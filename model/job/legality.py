@@ -21,7 +21,7 @@ from model.job.shape import ModelShape, model_shape
 from model.job.sizes import replicas, uses_sequence_parallelism
 from model.job.spec import JobSpec
 from model.placement.grid import Grid, parse_order
-from model.text import name_list, plural
+from model.text import name_list, plural, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,12 @@ class Violation:
     message: str
     field: str
     nearest: tuple[int | str | bool, ...] = ()
+
+    @property
+    def nearest_first(self) -> str:
+        """The sentence with the legal values in front, for a place where its end may be cut."""
+        reason, found, near = self.message.partition("; nearest ")
+        return f"nearest {near}: {reason}" if found else self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +101,26 @@ def _near(value: int, legal: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _say(values: tuple[int, ...], what: str = "nearest") -> str:
-    return f"; {what} {name_list([str(value) for value in values])}" if values else ""
+    return f"; {what} {name_list([whole(value) for value in values])}" if values else ""
 
 
 def _world(case: _Case) -> Iterator[Violation]:
     own, world, unit = case.job.parallel, case.world, case.model_parallel
-    sizes = f"tp × cp × pp = {own.tp} × {own.cp} × {own.pp} = {unit}"
+    sizes = f"TP × CP × PP = {own.tp} × {own.cp} × {own.pp} = {unit}"
     if world < 1:
         yield Violation("world", "the world has no GPU; add at least one GPU that is up", "world")
     elif world % unit:
         near = nearest_multiples(world, unit)
-        yield Violation("world", f"{world} GPUs are not a multiple of {sizes}{_say(near)}", "world", near)
+        instead = _say(_near(own.tp, _tensor_sizes(case)), "or TP").replace(";", ",")
+        yield Violation(
+            "world", f"{whole(world)} GPUs are not a multiple of {sizes}{_say(near)}{instead}", "world", near
+        )
     elif own.dp is not None and unit * own.dp != world:
         legal = world // unit
         yield Violation(
             "world",
-            f"tp × cp × pp × dp = {own.tp} × {own.cp} × {own.pp} × {own.dp} = {unit * own.dp}, "
-            f"not the {world} GPUs there are; dp {legal} fits, or null for what is left",
+            f"TP × CP × PP × DP = {own.tp} × {own.cp} × {own.pp} × {own.dp} = {unit * own.dp}, "
+            f"not the {whole(world)} GPUs there are; DP {legal} fits, or null for what is left",
             "parallel.dp",
             (legal,),
         )
@@ -140,7 +149,7 @@ def _expert_grid(case: _Case) -> Iterator[Violation]:
         near = nearest_multiples(world, unit)
         yield Violation(
             "expert world",
-            f"{world} GPUs are not a multiple of etp × ep × pp = {own.etp} × {own.ep} × {own.pp} = "
+            f"{whole(world)} GPUs are not a multiple of ETP × EP × PP = {own.etp} × {own.ep} × {own.pp} = "
             f"{unit}{_say(near)}",
             "world",
             near,
@@ -153,8 +162,8 @@ def _expert_grid(case: _Case) -> Iterator[Violation]:
     if grid.axes[-1] != "pp" and grid.pp > 1 and grid.dp != grid.edp:
         yield Violation(
             "expert replicas",
-            f"order {own.order} does not end with pp, so experts need as many replicas as the rest: "
-            f"there are dp = {grid.dp} and edp = {grid.edp}; end the order with pp",
+            f"order {own.order} does not end with PP, so experts need as many replicas as the rest: "
+            f"there are DP = {grid.dp} and EDP = {grid.edp}; end the order with PP",
             "parallel.order",
             ("tp-cp-ep-dp-pp",),
         )
@@ -162,7 +171,7 @@ def _expert_grid(case: _Case) -> Iterator[Violation]:
         yield Violation(
             "expert stages",
             f"order {own.order} puts experts and the rest of a layer into different pipeline stages; "
-            "end the order with pp",
+            "end the order with PP",
             "parallel.order",
             ("tp-cp-ep-dp-pp",),
         )
@@ -172,12 +181,12 @@ def _chunks(case: _Case) -> Iterator[Violation]:
     own, schedule = case.job.parallel, running_schedule(case.job)
     if own.vpp > 1 and own.pp == 1:
         yield Violation(
-            "chunks", f"vpp {own.vpp} needs pp > 1, but pp is 1; vpp 1 fits", "parallel.vpp", (1,)
+            "chunks", f"VPP {own.vpp} needs PP > 1, but PP is 1; VPP 1 fits", "parallel.vpp", (1,)
         )
     elif own.vpp > 1 and schedule in ONE_CHUNK:
         yield Violation(
             "chunks",
-            f"schedule {schedule} runs one chunk a stage, but vpp is {own.vpp}; vpp 1 fits, or schedule "
+            f"schedule {schedule} runs one chunk a stage, but VPP is {own.vpp}; VPP 1 fits, or schedule "
             "interleaved",
             "parallel.vpp",
             (1,),
@@ -185,14 +194,14 @@ def _chunks(case: _Case) -> Iterator[Violation]:
     elif own.vpp > 2 and schedule == "zb-v":
         yield Violation(
             "chunks",
-            f"schedule zb-v runs two chunks a stage, but vpp is {own.vpp}; vpp 2 fits",
+            f"schedule zb-v runs two chunks a stage, but VPP is {own.vpp}; VPP 2 fits",
             "parallel.vpp",
             (2,),
         )
     elif schedule == "interleaved" and own.pp == 2 and not case.job.overlap.pipeline:
         yield Violation(
             "chunks",
-            f"vpp {own.vpp} with pp 2 needs overlap.pipeline true; or take pp 4 or vpp 1",
+            f"VPP {own.vpp} with PP 2 needs overlap.pipeline true; or take PP 4 or VPP 1",
             "parallel.vpp",
             (1,),
         )
@@ -206,7 +215,7 @@ def _both_ways(case: _Case) -> Iterator[Violation]:
         near = _near(own.pp, tuple(p for p in divisors(case.shape.layers) if p % 2 == 0))
         yield Violation(
             "both ways",
-            f"schedule dualpipe runs from both ends and needs an even pp, but pp is {own.pp}{_say(near)}",
+            f"schedule dualpipe runs from both ends and needs an even PP, but PP is {own.pp}{_say(near)}",
             "parallel.pp",
             near,
         )
@@ -216,7 +225,7 @@ def _both_ways(case: _Case) -> Iterator[Violation]:
         yield Violation(
             "both ways",
             f"schedule dualpipe sends half of the microbatches each way, but there are {m}"
-            f"{_say(near, 'nearest global_batch')}",
+            f"{_say(near, 'nearest global batch')}",
             "global_batch",
             near,
         )
@@ -231,7 +240,7 @@ def _layers(case: _Case) -> Iterator[Violation]:
             yield Violation(
                 "layers",
                 f"layers_per_stage has {len(given)} entries that add up to {sum(given)}; it needs "
-                f"pp × vpp = {own.pp} × {v} = {chunks} entries that add up to {layers} layers",
+                f"PP × VPP = {own.pp} × {v} = {chunks} entries that add up to {layers} layers",
                 "parallel.layers_per_stage",
             )
     elif layers % chunks:
@@ -241,8 +250,8 @@ def _layers(case: _Case) -> Iterator[Violation]:
         near = _near(own.pp, legal)
         yield Violation(
             "layers",
-            f"{layers} layers are not a multiple of pp × vpp = {own.pp} × {v} = {chunks}"
-            f"{_say(near, 'nearest pp')}, or give layers_per_stage",
+            f"{layers} layers are not a multiple of PP × VPP = {own.pp} × {v} = {chunks}"
+            f"{_say(near, 'nearest PP')}, or give layers_per_stage",
             "parallel.pp",
             near,
         )
@@ -268,12 +277,12 @@ def _heads(case: _Case) -> Iterator[Violation]:
     near = _near(tp, _tensor_sizes(case))
     if heads % tp:
         yield Violation(
-            "heads", f"{heads} attention heads are not a multiple of tp {tp}{_say(near)}", "parallel.tp", near
+            "heads", f"{heads} attention heads are not a multiple of TP {tp}{_say(near)}", "parallel.tp", near
         )
     elif kv_heads % tp and tp % kv_heads:
         yield Violation(
             "key-value heads",
-            f"{kv_heads} key-value heads are neither a multiple nor a divisor of tp {tp}{_say(near)}",
+            f"{kv_heads} key-value heads are neither a multiple nor a divisor of TP {tp}{_say(near)}",
             "parallel.tp",
             near,
         )
@@ -293,7 +302,7 @@ def _widths(case: _Case) -> Iterator[Violation]:
             near = _near(parts, _tensor_sizes(case) if field == "tp" else divisors(width))
             yield Violation(
                 "widths",
-                f"the {name} {width} is not a multiple of {field} {parts}{_say(near)}",
+                f"the {name} {whole(width)} is not a multiple of {field.upper()} {parts}{_say(near)}",
                 f"parallel.{field}",
                 near,
             )
@@ -305,7 +314,7 @@ def _batch(case: _Case) -> Iterator[Violation]:
         near = nearest_multiples(case.job.global_batch, each)
         yield Violation(
             "batch",
-            f"global_batch {case.job.global_batch} is not a multiple of microbatch × dp = "
+            f"global batch {whole(case.job.global_batch)} is not a multiple of microbatch × DP = "
             f"{case.job.microbatch} × {case.dp} = {each}{_say(near)}",
             "global_batch",
             near,
@@ -320,9 +329,9 @@ def _length(case: _Case) -> Iterator[Violation]:
     near = most // 2 * 2 * case.job.microbatch * case.dp
     yield Violation(
         "length",
-        f"global_batch {case.job.global_batch:,} makes {case.microbatches:,} microbatches on "
+        f"global batch {whole(case.job.global_batch)} makes {case.microbatches:,} microbatches on "
         f"{plural(pieces, 'piece')} of the model, more than the {MOST_CHUNKS:,} in all that a step is "
-        f"simulated with; nearest {near}, or take a larger microbatch or more dp",
+        f"simulated with; nearest {whole(near)}, or take a larger microbatch or more DP",
         "global_batch",
         (near,),
     )
@@ -337,7 +346,7 @@ def _interleaved(case: _Case) -> Iterator[Violation]:
     if not own.pp <= group <= m:
         yield Violation(
             "interleaving",
-            f"the microbatch group {group} must be from pp {own.pp} to the {m} microbatches of a step; "
+            f"the microbatch group {group} must be from PP {own.pp} to the {m} microbatches of a step; "
             f"nearest {min(max(group, own.pp), max(m, own.pp))}",
             "parallel.microbatch_group",
             (min(max(group, own.pp), max(m, own.pp)),),
@@ -346,8 +355,8 @@ def _interleaved(case: _Case) -> Iterator[Violation]:
         near = tuple(count * each for count in nearest_multiples(m, group))
         yield Violation(
             "interleaving",
-            f"{m} microbatches leave a rest of {m % group} in groups of {group}, less than pp {own.pp}"
-            f"{_say(near, 'nearest global_batch')}",
+            f"{m} microbatches leave a rest of {m % group} in groups of {group}, less than PP {own.pp}"
+            f"{_say(near, 'nearest global batch')}",
             "global_batch",
             near,
         )
@@ -360,7 +369,8 @@ def _experts(case: _Case) -> Iterator[Violation]:
             if size > 1:
                 yield Violation(
                     "experts",
-                    f"{name} {size} needs a model with experts, {case.shape.name} has none; {name} 1 fits",
+                    f"{name.upper()} {size} needs a model with experts, {case.shape.name} has none; "
+                    f"{name.upper()} 1 fits",
                     f"parallel.{name}",
                     (1,),
                 )
@@ -369,14 +379,14 @@ def _experts(case: _Case) -> Iterator[Violation]:
         near = _near(own.ep, divisors(moe.experts))
         yield Violation(
             "experts",
-            f"{moe.experts} experts are not a multiple of ep {own.ep}{_say(near)}",
+            f"{moe.experts} experts are not a multiple of EP {own.ep}{_say(near)}",
             "parallel.ep",
             near,
         )
     if own.tp > 1 and not own.sequence_parallel:
         yield Violation(
             "expert sequence parallelism",
-            f"a model with experts and tp {own.tp} needs sequence_parallel true; or take tp 1",
+            f"a model with experts and TP {own.tp} needs sequence_parallel true; or take TP 1",
             "parallel.sequence_parallel",
             (True,),
         )
@@ -388,7 +398,7 @@ def _sequence(case: _Case) -> Iterator[Violation]:
         near = nearest_multiples(length, 2 * own.cp)
         yield Violation(
             "sequence",
-            f"sequence_length {length} is not a multiple of 2 × cp = {2 * own.cp}{_say(near)}",
+            f"sequence length {whole(length)} is not a multiple of 2 × CP = {2 * own.cp}{_say(near)}",
             "sequence_length",
             near,
         )
@@ -396,7 +406,7 @@ def _sequence(case: _Case) -> Iterator[Violation]:
         near = nearest_multiples(length, own.tp * own.cp)
         yield Violation(
             "sequence",
-            f"sequence_length {length} is not a multiple of tp × cp = {own.tp} × {own.cp} = "
+            f"sequence length {whole(length)} is not a multiple of TP × CP = {own.tp} × {own.cp} = "
             f"{own.tp * own.cp}, as sequence parallelism needs{_say(near)}",
             "sequence_length",
             near,
@@ -415,7 +425,7 @@ def _overlap(case: _Case) -> Iterator[Violation]:
     if own.tensor and not uses_sequence_parallelism(case.job):
         yield Violation(
             "overlap",
-            f"overlap.tensor true needs sequence_parallel true and tp > 1, but tp is {case.job.parallel.tp} "
+            f"overlap.tensor true needs sequence_parallel true and TP > 1, but TP is {case.job.parallel.tp} "
             f"and sequence_parallel {str(case.job.parallel.sequence_parallel).lower()}; "
             "overlap.tensor false fits",
             "overlap.tensor",
@@ -429,8 +439,8 @@ def _ulysses(case: _Case) -> Iterator[Violation]:
         near = _near(own.cp, divisors(heads // own.tp))
         yield Violation(
             "ulysses",
-            f"ulysses needs the heads of a rank, {heads} ÷ tp {own.tp} = {heads // own.tp}, to be a multiple "
-            f"of cp {own.cp}{_say(near)}",
+            f"ulysses needs the heads of a rank, {heads} ÷ TP {own.tp} = {heads // own.tp}, to be a multiple "
+            f"of CP {own.cp}{_say(near)}",
             "parallel.cp",
             near,
         )
@@ -444,7 +454,7 @@ def _shards(case: _Case) -> Iterator[Violation]:
         near = _near(shard, divisors(case.dp))
         yield Violation(
             "shards",
-            f"dp {case.dp} is not a multiple of dp_shard {shard}{_say(near)}",
+            f"DP {case.dp} is not a multiple of dp_shard {shard}{_say(near)}",
             "parallel.dp_shard",
             near,
         )
@@ -464,8 +474,8 @@ def _shards(case: _Case) -> Iterator[Violation]:
         )
         yield Violation(
             "shards",
-            f"each part of dp_shard {shard} has tp × cp × dp_shard = {own.tp} × {own.cp} × {shard} = {ranks} "
-            f"ranks, not a multiple of etp × ep = {own.etp} × {own.ep}{_say(near)}",
+            f"each part of dp_shard {shard} has TP × CP × dp_shard = {own.tp} × {own.cp} × {shard} = {ranks} "
+            f"ranks, not a multiple of ETP × EP = {own.etp} × {own.ep}{_say(near)}",
             "parallel.dp_shard",
             near,
         )

@@ -86,7 +86,7 @@ def test_an_illegal_value_stays_and_is_marked(
     line = panel.sizes["tp"]
     assert line.field is not None and line.field.value() == 5
     assert line.field.property("mark") == "error"
-    assert "not a multiple of tp 5" in line.reason.text()
+    assert "not a multiple of TP 5" in line.reason.text()
     assert panel.verdict.property("soft") == "error"
     assert panel.as_of.isVisible() and "as of TP 1" in panel.as_of.text()
     assert panel.report is not None  # the last legal traffic is still there

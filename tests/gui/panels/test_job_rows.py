@@ -50,7 +50,7 @@ def test_an_illegal_size_says_why_and_what_is_near() -> None:
     view = job_view(mixtral_job("parallel.tp=5"), 32, {})
     row = {one.name: one for one in view.sizes}["tp"]
     assert row.mark == "error"
-    assert "32 attention heads are not a multiple of tp 5" in row.text
+    assert "32 attention heads are not a multiple of TP 5" in row.text
     assert row.value == 5
     assert view.verdict.mark == "error" and "32 GPUs are not a multiple" in view.verdict.text
 

@@ -126,7 +126,7 @@ def test_bad_input_is_one_line_and_exit_2(
         (("parallel.tp=3",), "3"),
         (("global_batch=7",), "7"),
         (("parallel.dp=5",), "5"),
-        (("parallel.pp=4", "schedule=dualpipe", "parallel.vpp=2"), "vpp"),
+        (("parallel.pp=4", "schedule=dualpipe", "parallel.vpp=2"), "VPP"),
         (("global_batch=true",), "global_batch must be a whole number"),
         (("global_batch=1e999",), "global_batch"),
         (("global_batch=1000000000000",), "more than the 131,072 in all that a step is simulated with"),

@@ -9,8 +9,8 @@ from tests.model.job.cases import llama_t3
 def test_tp_choices_carry_their_reasons() -> None:
     found = {choice.value: choice.reason for choice in legal_values(llama_t3(), 1024, "parallel.tp")}
     assert [value for value, reason in found.items() if not reason] == [1, 2, 4, 8, 16, 32, 64]
-    assert found[128].startswith("64 attention heads are not a multiple of tp 128")
-    assert found[512].startswith("1024 GPUs are not a multiple of tp × cp × pp = 512 × 1 × 4")
+    assert found[128].startswith("64 attention heads are not a multiple of TP 128")
+    assert found[512].startswith("1024 GPUs are not a multiple of TP × CP × PP = 512 × 1 × 4")
 
 
 def test_choices_of_other_fields() -> None:
