@@ -9,15 +9,18 @@ from PySide6.QtCore import QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QSizePolicy, QWidget
 
+from gui.panels.placement_rows import world_size
 from gui.panels.status_values import Entry, entries
 from gui.widgets.bar import Bar
 from gui.widgets.elided import ElidedLabel
 from gui.widgets.figure import FigureLabel
 from gui.widgets.style import label, separator, set_style
 from model.job.memory import FILL_LIMIT
+from model.text import capital, plural
 
 if TYPE_CHECKING:
     from gui.context import AppContext
+    from model.document.document import Change
 
 HEIGHT = 28
 LONGEST_FIGURE = 230
@@ -135,11 +138,27 @@ class StatusPanel(QWidget):
         context.analysis_changed.connect(self.refresh)
         context.stale_changed.connect(self.refresh)
         context.document.changed.connect(self.refresh)
+        context.document.changed.connect(self._document_changed)
         context.document.reset.connect(self.refresh)
+        context.document.reset.connect(self._keep_batch)
+        self._keep_batch()
         context.said.connect(self.show_message)
         context.engine_attached.connect(self._engine_attached)
         if context.engine is not None:
             self._engine_attached()
+
+    def _keep_batch(self) -> None:
+        self._batch = self._context.document.document.job.global_batch
+
+    def _document_changed(self, change: Change) -> None:
+        """A job that nobody asked for follows the GPUs: say so where its batch changes."""
+        before = self._batch
+        self._keep_batch()
+        if change.job and change.topology_changed and self._batch != before:
+            gpus = world_size(self._context.document.document)
+            self.show_message(
+                f"Global batch {before:,} → {self._batch:,}, the same for each of {plural(gpus, 'GPU')}"
+            )
 
     def _engine_attached(self) -> None:
         engine = self._context.engine
@@ -201,7 +220,7 @@ class StatusPanel(QWidget):
 
     def _show_stage(self) -> None:
         if self._stage:
-            text = self._stage[:1].upper() + self._stage[1:]
+            text = capital(self._stage)
             mode = Qt.TextElideMode.ElideRight
             self.state.setText(self.state.fontMetrics().elidedText(text, mode, LONGEST_FIGURE))
 

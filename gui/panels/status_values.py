@@ -10,6 +10,7 @@ from model.text import format_percent, format_ratio, format_seconds, three_digit
 from model.topology.types import DeviceKind
 
 EXPOSED_WARNING = 0.10
+LEAST_SHARE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def entries(document: Document, analysis: Analysis | None) -> dict[str, Entry]:
         "mfu": Entry("MFU", format_percent(totals.mfu), "", figures.get("step.mfu")),
         "exposed": Entry(
             "Exposed communication",
-            format_percent(share),
+            format_percent(share) if share == 0 or share >= LEAST_SHARE else "< 0.01 %",
             "warning" if share > EXPOSED_WARNING else "",
             _exposed_figure(report, share),
         ),
