@@ -171,11 +171,6 @@ TOOL_BAR = (
     "edit.undo", "edit.redo", SEPARATOR, "view.tidy", "view.fit", "edit.find",
 )  # fmt: skip
 
-CANVAS_MENU: tuple[str, ...] = (
-    "edit.cut", "edit.copy", "edit.paste", "edit.duplicate", "edit.delete", SEPARATOR,
-    "insert.partners", "view.fit_selection", SEPARATOR, "edit.select_all",
-)  # fmt: skip
-
 
 class ActionSet(QObject):
     """The actions of one window.

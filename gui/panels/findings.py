@@ -261,10 +261,6 @@ class FindingsPanel(Panel):
         self.go(index)
         self.context.say(self.findings[row].title)
 
-    def previous_finding(self) -> None:
-        """Choose the previous finding and go there."""
-        self.next_finding(-1)
-
     def _follow(self, ids: tuple[str, ...]) -> None:
         """Choose the finding that someone else went to."""
         current, wanted = self.list.currentIndex(), set(ids)

@@ -164,12 +164,6 @@ def label_text(number: int, chunk: int, *, both_ways: bool) -> str:
     return str(number) + str(chunk).translate(_LOWERED)
 
 
-def share_of_pieces(lane: LaneArrays, start_s: float, end_s: float) -> FloatArray:
-    """Seconds of each piece within a window."""
-    ends = [np.interp((start_s, end_s), lane.edges, lane.cumulated[:, piece]) for piece in range(len(Piece))]
-    return np.array([end - start for start, end in ends])
-
-
 def axis_ticks(start_s: float, end_s: float, most: int) -> tuple[tuple[float, ...], int, float]:
     """Round times within a window, the decimals they need, and their unit in seconds (1, 1e-3 or 1e-6)."""
     span = end_s - start_s

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from gui.theme import Theme, ThemeManager
-from gui.widgets.elided import ElidedLabel
-from gui.widgets.style import label
 
 
 def paint_group(painter: QPainter, theme: Theme, area: QRectF, index: int, text: str, px: float = 10) -> None:
@@ -30,74 +28,6 @@ def paint_group(painter: QPainter, theme: Theme, area: QRectF, index: int, text:
     painter.setPen(theme.group_text(index))
     painter.setFont(theme.font(px, 700))
     painter.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
-
-
-class GroupDot(QWidget):
-    """The tile of a group; `index` None is the tile of "no group"."""
-
-    def __init__(self, theme: ThemeManager, index: int | None = None, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._index = index
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self.update)
-
-    def set_index(self, index: int | None) -> None:
-        """Show another group."""
-        self._index = index
-        self.updateGeometry()
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        digits = 1 if self._index is None else len(str(self._index))
-        return QSize(max(18, 6 + 7 * digits), 18)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme = self._theme.current
-        with QPainter(self) as painter:
-            if self._index is None:
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                pen = painter.pen()
-                pen.setColor(theme.color("strong"))
-                pen.setStyle(Qt.PenStyle.DashLine)
-                painter.setPen(pen)
-                painter.setBrush(theme.color("raised"))
-                painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
-            else:
-                paint_group(painter, theme, QRectF(self.rect()), self._index, str(self._index))
-
-
-class GroupChip(QToolButton):
-    """A brush: number, name, and what the group holds. Checkable; space or Enter chooses it."""
-
-    def __init__(
-        self, theme: ThemeManager, index: int, title: str, note: str = "", parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
-        self.index = index
-        self.setCheckable(True)
-        self.setProperty("role", "tile")
-        self.setAccessibleName(f"{title}, {note}" if note else title)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(6, 4, 6, 4)
-        column.setSpacing(1)
-        row = QHBoxLayout()
-        row.setSpacing(5)
-        row.addWidget(GroupDot(theme, index))
-        row.addWidget(ElidedLabel(title, 11, 600), 1)
-        column.addLayout(row)
-        self._note = label(note, 10, 400, "2")
-        self._note.setVisible(bool(note))
-        column.addWidget(self._note)
-        for child in self.findChildren(QWidget):
-            child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-
-    def sizeHint(self) -> QSize:
-        return QSize(74, 42 if self._note.isVisibleTo(self) else 28)
-
-    def minimumSizeHint(self) -> QSize:
-        return self.sizeHint()
 
 
 class LayerChip(QAbstractButton):

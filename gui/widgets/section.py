@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.widgets.elided import ElidedLabel
-from gui.widgets.style import label, separator
+from gui.widgets.style import label
 
 PADDING = 12
 HEAD_HEIGHT = 26
@@ -40,26 +40,3 @@ class SectionHeader(QWidget):
     def add(self, widget: QWidget) -> None:
         """Put a widget at the right end."""
         self._row.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
-
-
-class Section(QWidget):
-    """A padded part of a dock with a header, a body layout, and a line at its end."""
-
-    def __init__(
-        self, title: str, note: str = "", parent: QWidget | None = None, *, line: bool = True
-    ) -> None:
-        super().__init__(parent)
-        self.setAccessibleName(title)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        inner = QWidget()
-        self.body = QVBoxLayout(inner)
-        self.body.setContentsMargins(PADDING, 6, PADDING, 10)
-        self.body.setSpacing(6)
-        self.header = SectionHeader(title, note)
-        self.body.addWidget(self.header)
-        column.addWidget(inner)
-        if line:
-            column.addWidget(separator())

@@ -16,7 +16,7 @@ from PySide6.QtGui import QDropEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QScrollArea, QToolButton, QWidget
 
-from gui.actions import ACTIONS, CANVAS_MENU, MENUS, RECENT, SEPARATOR, TOOL_BAR
+from gui.actions import ACTIONS, MENUS, RECENT, SEPARATOR, TOOL_BAR
 from gui.app import ExceptionHook
 from gui.context import AppContext
 from gui.widgets.figure import ExplainPopup
@@ -64,7 +64,7 @@ def test_every_entry_of_menus_and_bars_is_an_action(window: MainWindow) -> None:
             else:
                 yield entry
 
-    used = {name for _, entries in MENUS for name in names(entries)} | set(TOOL_BAR) | set(CANVAS_MENU)
+    used = {name for _, entries in MENUS for name in names(entries)} | set(TOOL_BAR)
     used -= {SEPARATOR, RECENT}
     assert used <= ACTIONS.keys()
     assert all(ident in window.actions_ for ident in ACTIONS)
@@ -576,3 +576,15 @@ def test_the_first_analysis_is_said_to_run(window: MainWindow) -> None:
     assert "omputing" not in space.findings.empty.text() + space.status.state.text()
     table = space.placement.brushes.brushes.table
     assert table is not None and "omputing" not in table.brush(0).holds
+
+
+def test_a_batch_that_follows_the_gpus_is_told(window: MainWindow) -> None:
+    window.files.new()
+    assert window.workspace is not None
+    message, push = window.workspace.status.message, window.context.document.push
+    for number in range(2):
+        push(AddParts(devices=(Device(f"gpu{number}", DeviceKind.GPU, "h100-sxm"),)), "Add")
+    assert message.text() == ""
+    push(AddParts(devices=(Device("gpu2", DeviceKind.GPU, "h100-sxm"),)), "Add")
+    assert window.context.document.document.job.global_batch == 1023  # 3 × 341
+    assert message.text() == "Global batch 1,024 → 1,023, the same for each of 3 GPUs"

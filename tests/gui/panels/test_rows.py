@@ -16,7 +16,6 @@ from gui.panels.timeline_rows import (
     label_text,
     lane_arrays,
     lane_columns,
-    share_of_pieces,
 )
 from gui.panels.traffic_groups import in_plain_words
 from gui.panels.traffic_groups_rows import devices_of_exchange, group_rows, links_of_exchange
@@ -294,8 +293,8 @@ def test_pieces_below_two_pixels_are_lumped_and_keep_their_share() -> None:
     assert columns.shares[:, Piece.FORWARD] == pytest.approx(0.5)
     assert columns.shares[:, Piece.EXPOSED] == pytest.approx(0.25)
     assert columns.shares[:, Piece.BUBBLE] == pytest.approx(0.25)
-    seconds = share_of_pieces(lane, 0.0, 1000.0)
-    assert seconds[[Piece.FORWARD, Piece.EXPOSED, Piece.BUBBLE]] == pytest.approx([500.0, 250.0, 250.0])
+    # Of the whole lane: 500 s forward, 250 s exposed, 250 s bubble.
+    assert lane.cumulated[-1][[Piece.FORWARD, Piece.EXPOSED, Piece.BUBBLE]] == pytest.approx([500, 250, 250])
 
 
 def test_ticks_are_round() -> None:
