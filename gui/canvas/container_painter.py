@@ -143,15 +143,19 @@ class ContainerPainter:
             middle = rect.bottom() - strip / 2 - 2 * camera.zoom
         else:
             middle = rect.top() + strip / 2 + 3 * camera.zoom
+        tray = container.kind is ContainerKind.TRAY
         if strip < px:  # too flat for the text: it hangs over the edge, away from the devices
             away = (px - strip) / 2
+            if not tray:  # and away from the names of what is inside, which hang over theirs
+                away += px * 0.6
             middle += away if index.title_below[row] else -away
         left = rect.left() + inset
-        tray = container.kind is ContainerKind.TRAY
         rest = self.lettering.cut(subtitle, px - 1.5, 400, room - self.lettering.width(text, px, 700) - 6)
         rest = rest if rest == subtitle else ""
         if strip < px or not tray:  # something may run behind the words
-            paper = self.theme.color("node" if tray or container.kind is ContainerKind.RACK else "canvas")
+            paper = self.theme.color(
+                "node" if tray or (container.kind is ContainerKind.RACK and strip >= px) else "canvas"
+            )
             paper.setAlphaF(0.85)
             wide = self.lettering.width(text, px, 700)
             wide += self.lettering.width(rest, px - 1.5, 400) + 6 if rest else 0

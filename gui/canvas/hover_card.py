@@ -16,6 +16,7 @@ from gui.canvas.loads import oversubscribed
 from gui.canvas.scene import Scene, short_model
 from gui.canvas.scene_index import IntArray
 from gui.canvas.strands import DOWN, Strands
+from model.job.exchange import dimension_name
 from model.placement.types import DIMENSIONS
 from model.text import (
     format_bytes,
@@ -26,6 +27,7 @@ from model.text import (
     format_seconds,
     plural,
 )
+from model.topology.names import LINK_NAMES
 from model.topology.types import NETWORK_LINKS, DeviceKind, State
 
 if TYPE_CHECKING:
@@ -177,9 +179,8 @@ def _strand_text(scene: Scene, strands: Strands, found: Hit) -> CardText:
     links = members.tolist()
     capacity = float(index.capacity[members].sum())
     kind = index.links[links[0]].kind
-    speed = (
-        format_port(index.links[links[0]].lane_bytes_per_s) if kind in NETWORK_LINKS else kind.value.upper()
-    )
+    port = format_port(index.links[links[0]].lane_bytes_per_s)
+    speed = port if kind in NETWORK_LINKS else LINK_NAMES[kind]
     cables = int(strands.cables[found.row])
     right = f"{f'{cables} × ' if cables > 1 else ''}{speed} · {format_rate(capacity)}"
     lines: list[str] = []
@@ -234,7 +235,7 @@ def _flow_lines(scene: Scene, links: list[int], direction: list[int]) -> list[st
     if not largest:
         return ["Carries nothing in this step"]
     return [
-        " · ".join(f"{name.upper()} {format_bytes(value)}" for name, value in largest[:_MOST_FLOWS])
+        " · ".join(f"{dimension_name(name)} {format_bytes(value)}" for name, value in largest[:_MOST_FLOWS])
         + " a step"
     ]
 

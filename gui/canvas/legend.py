@@ -92,7 +92,7 @@ def _oversubscribed(painter: QPainter, theme: Theme, left: float, middle: float,
     oversubscribed_sample(painter, theme, QPointF(left + 4, middle), 40)
     lines = ("Oversubscribed:", "offered ÷ capacity")
     if not flat:
-        lines = ("Oversubscribed: offered above capacity", "number = offered ÷ capacity")
+        lines = ("Oversubscribed: offered above capacity", "offered ÷ capacity; hollow: not now")
     lettering.left(painter, lines[0], 10, 600, theme.color("text"), left + 56, middle - 6)
     lettering.left(painter, lines[1], 10, 400, theme.color("text-2"), left + 56, middle + 8)
 

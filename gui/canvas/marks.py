@@ -57,7 +57,7 @@ class MarkPainter:
         level: Level,
     ) -> None:
         """Paint the marks of the strands `shown`; those in `chosen` stand out."""
-        loads, worst = now_and_worst
+        loads = now_and_worst[0]
         occupied = Occupancy()
         control = np.zeros_like(curves.control)
         control[shown] = camera.points(curves.control[shown])
@@ -65,7 +65,7 @@ class MarkPainter:
         self._chosen(painter, strands, some, width, loads, chosen)
         self._oversubscribed(painter, some, width, loads, shown)
         view = QRectF(0, 0, camera.width, camera.height)
-        self._badges(painter, some, worst, shown, level, view, occupied)
+        self._badges(painter, some, now_and_worst, shown, level, view, occupied)
         self._degraded(painter, scene, strands, some, shown, level, occupied)
         self._counts(painter, strands, some, shown, chosen, level, camera.zoom, occupied)
         if level >= Level.PORTS:
@@ -152,19 +152,24 @@ class MarkPainter:
         self,
         painter: QPainter,
         curves: Curves,
-        worst: StrandLoads,
+        now_and_worst: tuple[StrandLoads, StrandLoads],
         shown: IntArray,
         level: Level,
         view: QRectF,
         occupied: Occupancy,
     ) -> None:
-        """The ratio beside oversubscribed directions, the worst first; `badges` are where they are."""
+        """The ratio beside directions that are oversubscribed now, and hollow beside those that are so at
+        another time of the step; the worst first. `badges` are where they are.
+        """
         self.badges = []
+        now, worst = now_and_worst
         found = np.argwhere(worst.over[shown])
         if not len(found):
             return
-        ratio = worst.ratio[shown][found[:, 0], found[:, 1]]
-        order = np.argsort(-np.round(ratio, 2), kind="stable")
+        strand, end = shown[found[:, 0]], found[:, 1]
+        over_now = now.over[strand, end]
+        ratio = np.where(over_now, now.ratio[strand, end], worst.ratio[strand, end])
+        order = np.lexsort((-np.round(ratio, 2), ~over_now))
         halves = Curves(curves.control[shown[found[:, 0]]]).halves()[np.arange(len(found)), found[:, 1]]
         points = np.einsum("k,nkd->nd", np.array((0.125, 0.375, 0.375, 0.125)), halves)
         px = 12.0 if level >= Level.RANKS else 10.0
@@ -183,12 +188,12 @@ class MarkPainter:
                 painter,
                 text,
                 at,
-                fill=self.theme.color("over-badge"),
-                ink=self.theme.color("over-badge-text"),
-                border=self.theme.color("canvas"),
+                fill=self.theme.color("over-badge" if over_now[number] else "panel"),
+                ink=self.theme.color("over-badge-text" if over_now[number] else "error"),
+                border=self.theme.color("canvas" if over_now[number] else "error"),
                 px=px,
                 height=px + 8,
-                border_width=2,
+                border_width=2 if over_now[number] else 1.2,
             )
             if len(spoken) == BADGE_LIMIT:
                 return

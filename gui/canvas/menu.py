@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from model.document.edits import Batch, Edit, SetFields
+from gui.part_states import degradable, state_edits
+from model.document.edits import Batch, SetFields
 from model.errors import EditRefused
 from model.text import plural
 from model.topology.types import DeviceKind, State
@@ -15,7 +16,6 @@ from model.topology.types import DeviceKind, State
 if TYPE_CHECKING:
     from gui.canvas.view import CanvasView
 
-DEGRADED_SHARE = 0.75
 _STATE_WORDS = {State.UP: "Up", State.DEGRADED: "Degraded", State.DOWN: "Down"}
 
 
@@ -52,11 +52,14 @@ def canvas_menu(view: CanvasView) -> QMenu:
 
 
 def _states(view: CanvasView, menu: QMenu) -> None:
+    """The states that at least one selected part can have."""
     topology = view.context.document.document.topology
     chosen = view.context.selection
     current = {topology.device(ident).state for ident in chosen if topology.has_device(ident)}
     current |= {topology.link(ident).state for ident in chosen if topology.has_link(ident)}
     for state in State:
+        if state is State.DEGRADED and not any(degradable(topology, ident) for ident in chosen):
+            continue
         action = menu.addAction(_STATE_WORDS[state])
         action.setCheckable(True)
         action.setChecked(current == {state})
@@ -64,34 +67,14 @@ def _states(view: CanvasView, menu: QMenu) -> None:
 
 
 def set_state(view: CanvasView, state: State) -> None:
-    """Give the selected devices and links a state, as one undo step.
-
-    A link or GPU that is to be degraded and still delivers everything gets three quarters of it.
-    """
-    topology = view.context.document.document.topology
+    """Give the selected devices and links a state, as one undo step."""
     chosen = view.context.selection
-    devices = tuple(sorted(ident for ident in chosen if topology.has_device(ident)))
-    links = tuple(sorted(ident for ident in chosen if topology.has_link(ident)))
-    edits: list[Edit] = []
-    if devices:
-        edits.append(SetFields("device", devices, {"state": state}))
-    if links:
-        edits.append(SetFields("link", links, {"state": state}))
-    if state is State.DEGRADED:
-        whole = tuple(ident for ident in links if topology.link(ident).share >= 1.0)
-        if whole:
-            edits.append(SetFields("link", whole, {"share": DEGRADED_SHARE}))
-        gpus = tuple(
-            ident
-            for ident in devices
-            if topology.device(ident).kind is DeviceKind.GPU and topology.device(ident).speed >= 1.0
-        )
-        if gpus:
-            edits.append(SetFields("device", gpus, {"speed": DEGRADED_SHARE}))
+    topology = view.context.document.document.topology
+    edits = state_edits(topology, chosen, state)
     if not edits:
         return
-    what = plural(len(devices) + len(links), "part")
+    parts = {ident for edit in edits if isinstance(edit, SetFields) for ident in edit.ids}
     try:
-        view.context.document.push(Batch(tuple(edits)), f"Set {what} {state.value}")
+        view.context.document.push(Batch(edits), f"Set {plural(len(parts), 'part')} {state.value}")
     except EditRefused as refused:
         view.context.say(str(refused))

@@ -1,4 +1,4 @@
-"""Readable ids for what a hand draws: gpu0, leaf1, node00.nic3, gpu0--leaf1."""
+"""Readable ids for what a hand draws: gpu0, leaf1, node00.nic3."""
 
 from __future__ import annotations
 
@@ -29,16 +29,6 @@ def device_names(topology: Topology, kind: DeviceKind, count: int, container: st
             names.append(f"{stem}{number}")
         number += 1
     return names
-
-
-def link_name(topology: Topology, a: str, b: str) -> str:
-    """A free id for a link between two devices."""
-    name = f"{a}--{b}"
-    number = 2
-    while topology.has(name):
-        name = f"{a}--{b}#{number}"
-        number += 1
-    return name
 
 
 def free_rails(topology: Topology, kind: DeviceKind, count: int, container: str | None) -> list[int | None]:

@@ -52,6 +52,9 @@ class Overlay:
         self._groups = groups
         self.zoom = ZoomBar(view)
         self.legend = Legend(view)
+        self.legend_folded = False
+        self.legend_button = _legend_button(view)
+        self.legend_button.clicked.connect(self._fold_legend)
         self.minimap = Minimap(view)
         view.zoom_changed.connect(self.zoom.show_zoom)
         self._top = INSET + ROW
@@ -59,8 +62,9 @@ class Overlay:
 
     def insets(self) -> tuple[float, float]:
         """How much of the view is covered at the top and at the bottom."""
-        shown = self.legend.isVisibleTo(self._view)
-        return float(self._top), float(self.legend.height() + INSET if shown else 0)
+        lowest: QWidget = self.legend_button if self.legend_folded else self.legend
+        shown = lowest.isVisibleTo(self._view)
+        return float(self._top), float(lowest.height() + INSET if shown else 0)
 
     def update_state(self) -> None:
         """Show the shared state."""
@@ -95,11 +99,36 @@ class Overlay:
         size = legend_size(width - 2 * INSET, flat=height < _FLAT_BELOW).toSize()
         self.legend.resize(size)
         self.legend.move(INSET, height - INSET - size.height())
-        self.legend.setVisible(height >= _LEGEND_LEAST_HEIGHT and not self._view.scene_data.index.empty)
+        wanted = height >= _LEGEND_LEAST_HEIGHT and not self._view.scene_data.index.empty
+        self.legend.setVisible(wanted and not self.legend_folded)
+        self._place_button(wanted)
         self.minimap.move(width - INSET - self.minimap.width(), height - INSET - self.minimap.height())
         room = self.legend.geometry().right() + _GAP < self.minimap.x()
-        self.minimap.setVisible(self.legend.isVisibleTo(self._view) and room)
+        self.minimap.setVisible(wanted and not self.legend_folded and room)
         self.zoom.show()
+
+    def _place_button(self, wanted: bool) -> None:
+        """In the corner of the legend, or instead of it where it is folded."""
+        button, folded = self.legend_button, self.legend_folded
+        button.setText("Legend" if folded else "")
+        style = (
+            Qt.ToolButtonStyle.ToolButtonTextBesideIcon if folded else Qt.ToolButtonStyle.ToolButtonIconOnly
+        )
+        button.setToolButtonStyle(style)
+        themed_icon(button, self._view.context.theme, "chevron-up" if folded else "chevron-down", px=12)
+        button.setToolTip("Show the legend and the overview" if folded else "Fold legend and overview away")
+        button.setAccessibleName(button.toolTip())
+        size = button.sizeHint() if folded else QSize(18, 18)
+        button.resize(size)
+        corner = self.legend.geometry().topRight()
+        bottom = self._view.height() - INSET - size.height()
+        button.move(*((INSET, bottom) if folded else (corner.x() - 21, corner.y() + 4)))
+        button.setVisible(wanted)
+        button.raise_()
+
+    def _fold_legend(self) -> None:
+        self.legend_folded = not self.legend_folded
+        self.place()
 
     def _layers_clicked(self) -> None:
         self._view.context.set_layers(name for name, chip in self.layers.items() if chip.isChecked())
@@ -182,6 +211,13 @@ class _Plate(QWidget):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color)
             painter.drawRoundedRect(QRectF(self.rect()), 7, 7)
+
+
+def _legend_button(view: CanvasView) -> QToolButton:
+    button = QToolButton(view)
+    button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    set_font(button, 11, 600)
+    return button
 
 
 def _labelled(view: CanvasView, text: str, control: QWidget) -> QWidget:

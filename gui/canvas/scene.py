@@ -47,6 +47,7 @@ from gui.canvas.strands import (
 )
 from model.document.document import Change, Document
 from model.placement.types import Dimension
+from model.step.rates import RateTable
 from model.step.report import Analysis, StepReport
 from model.text import plural
 from model.topology.ports import ports_of
@@ -75,7 +76,7 @@ class Scene:
         self.layers: Set[str] = frozenset(LAYERS)
         self.loads_version = 0
         self.gpus_version = 0
-        self._state = -1
+        self._states: tuple[int, ...] = ()
         self._texts_of = -1
         self._drawn_key: tuple[object, ...] = ()
         self.folded: frozenset[str] = frozenset()
@@ -116,14 +117,18 @@ class Scene:
         self._map_report()
         self.refresh_gpus()
 
-    def show(self, mode: LinkMode, time_s: float) -> bool:
-        """Choose what links show; gives whether anything differs from before."""
-        state = self._state_at(time_s)
-        same = mode == self.mode and (mode != "now" or state == self._state)
+    def show(self, mode: LinkMode, time_s: float, since_s: float | None = None) -> bool:
+        """Choose what links show; gives whether anything differs from before.
+
+        With `since_s`, "now" is the most that each link carried since then, so that exchanges which are
+        shorter than a frame are seen; a time before `since_s` is one of the next step.
+        """
+        states = self._states_between(time_s if since_s is None else since_s, time_s)
+        same = mode == self.mode and (mode != "now" or states == self._states)
         self.mode, self.time_s = mode, time_s
         if same:
             return False
-        self._state = state
+        self._states = states
         self._read_loads()
         return True
 
@@ -179,7 +184,7 @@ class Scene:
         self._per_capacity = np.divide(1.0, capacity, out=np.zeros(count), where=capacity > 0)[:, None]
         self._peak = none if report is None else self._of_links(report.peak_utilisation)
         self._mean = none if report is None else self._of_links(report.mean_utilisation)
-        self._state = self._state_at(self.time_s)
+        self._states = self._states_between(self.time_s, self.time_s)
         self._read_loads()
 
     def _of_links(self, directed: np.ndarray) -> FloatArray:
@@ -189,12 +194,25 @@ class Scene:
         pairs = np.vstack((np.asarray(directed, dtype=np.float64).reshape(-1, 2), (0.0, 0.0)))
         return pairs[self.row_in_report]
 
-    def _state_at(self, time_s: float) -> int:
+    def _states_between(self, since_s: float, time_s: float) -> tuple[int, ...]:
+        """The states of the traffic that a span of the step passes through; none without a step."""
         if self.report is None or not len(self.report.segments.state):
-            return -1
+            return ()
         segments = self.report.segments
-        place = int(np.searchsorted(segments.start_s, time_s + 1e-12, side="right")) - 1
-        return int(segments.state[max(place, 0)])
+        moments = np.array((since_s, time_s)) + 1e-12
+        first, last = np.maximum(np.searchsorted(segments.start_s, moments, side="right") - 1, 0).tolist()
+        if first <= last:
+            passed = segments.state[first : last + 1]
+        else:
+            passed = np.concatenate((segments.state[first:], segments.state[: last + 1]))
+        return tuple(np.unique(passed).tolist())
+
+    def _most(self, of_states: RateTable) -> NDArray[np.floating]:
+        """The most of each directed link over the states that are shown."""
+        most: NDArray[np.floating] = of_states[self._states[0]]
+        for state in self._states[1:]:
+            most = np.maximum(most, of_states[state])
+        return most
 
     def _read_loads(self) -> None:
         self.loads_version += 1
@@ -206,11 +224,11 @@ class Scene:
             self.utilisation, self.ratio = self._peak, self.worst
         elif self.mode == "mean":
             self.utilisation, self.ratio = self._mean, self.worst
-        elif self._state < 0:
+        elif not self._states:
             self.utilisation = self.ratio = np.zeros((count, 2))
         else:
-            self.utilisation = self._of_links(report.segments.rates[self._state]) * self._per_usable
-            self.ratio = self._of_links(report.segments.offered[self._state]) * self._per_capacity
+            self.utilisation = self._of_links(self._most(report.segments.rates)) * self._per_usable
+            self.ratio = self._of_links(self._most(report.segments.offered)) * self._per_capacity
 
     def loads(self, strands: Strands) -> StrandLoads:
         """What strands carry in the chosen mode."""

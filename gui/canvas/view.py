@@ -106,7 +106,7 @@ class CanvasView(NavigableView):
         context.document.reset.connect(self._document_reset)
         context.analysis_changed.connect(self._analysis_changed)
         context.theme.changed.connect(self._theme_changed)
-        context.selection_changed.connect(self.refresh)
+        context.selection_changed.connect(self._selection_changed)
         context.lit_links_changed.connect(self.refresh)
         context.partners_changed.connect(self.refresh)
         context.colour_by_changed.connect(self._display_changed)
@@ -117,7 +117,7 @@ class CanvasView(NavigableView):
         context.place_changed.connect(self.refresh)
         context.went_to.connect(self.bring_into_view)
         context.playback.time_changed.connect(self._time_changed)
-        context.playback.playing_changed.connect(self.refresh)
+        context.playback.playing_changed.connect(self._playing_changed)
 
     # What others ask for
 
@@ -235,6 +235,7 @@ class CanvasView(NavigableView):
         self._leave_hover()
         if was_empty != self.scene_data.index.empty:
             self.overlay.place()
+            self._clear_of_legend()
         self._new_drawing |= change.whole
         if change.whole or (was_empty and len(change.devices) > 1 and not self._all_visible()):
             self._fit_soon()
@@ -257,12 +258,28 @@ class CanvasView(NavigableView):
         else:
             self._fit_when_shown = True
 
+    def _clear_of_legend(self) -> None:
+        """The first parts of a drawing must not lie under the legend that comes with them."""
+        box = self.scene_data.index.bounds()
+        if box is not None and self.isVisible():
+            low = self.camera.to_view(QPointF(box[0], box[3])).y()
+            hidden = low - self._free_area().bottom()
+            if 0 < hidden < self.viewport().height():
+                self.pan_by(0, -hidden)
+
     def _all_visible(self) -> bool:
         box = self.scene_data.index.bounds()
         seen = self.camera.visible()
         return box is not None and (
             box[0] >= seen[0] and box[1] >= seen[1] and box[2] <= seen[2] and box[3] <= seen[3]
         )
+
+    def _selection_changed(self) -> None:
+        """What a panel lit goes out when something else is chosen."""
+        context = self.context
+        if context.selection and not context.selection & (context.lit_links | context.lit_devices):
+            context.set_lit_links(())
+        self.refresh()
 
     def _analysis_changed(self) -> None:
         self.scene_data.set_analysis(self.context.analysis)
@@ -291,8 +308,14 @@ class CanvasView(NavigableView):
             scene.set_dimension(context.colour_by)
         scene.show(context.link_mode, context.playback.time_s)
 
+    def _playing_changed(self, playing: bool) -> None:
+        if not playing:  # a held moment shows itself alone
+            self.scene_data.show(self.context.link_mode, self.context.playback.time_s)
+        self.refresh()
+
     def _time_changed(self, time_s: float) -> None:
-        recoloured = self.scene_data.show(self.context.link_mode, time_s)
+        since = self.scene_data.time_s if self.context.playback.playing else None
+        recoloured = self.scene_data.show(self.context.link_mode, time_s, since)
         if recoloured or self._dots_run():
             self.refresh()
 

@@ -9,13 +9,13 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 
 from gui.canvas.lettering import Lettering
-from gui.canvas.naming import link_name
 from gui.canvas.tools.base import Pointer, Tool
 from model.document.edits import Connect, Edit, SetFields
 from model.errors import EditRefused
 from model.text import format_port, format_rate
-from model.topology.ports import Allowed, Refusal, check_connect
-from model.topology.types import NETWORK_LINKS, Link, State
+from model.topology.names import LINK_NAMES
+from model.topology.ports import Allowed, Refusal, check_connect, new_link
+from model.topology.types import NETWORK_LINKS, State
 
 if TYPE_CHECKING:
     from gui.canvas.view import CanvasView
@@ -88,9 +88,9 @@ class ConnectTool(Tool):
             edit = SetFields("link", (same[0].id,), {"count": same[0].count + count})
             text, chosen, cables = f"Add a cable to {same[0].id}", same[0].id, same[0].count + count
         else:
-            name = link_name(topology, source, target)
-            edit = Connect(Link(name, source, target, answer.kind, answer.lane_bytes_per_s, count))
-            text, chosen, cables = f"Connect {source} and {target}", name, count
+            link = new_link(topology, source, target, answer, count)
+            edit = Connect(link)
+            text, chosen, cables = f"Connect {source} and {target}", link.id, count
         try:
             document.push(edit, text)
         except EditRefused as refused:
@@ -173,4 +173,4 @@ class ConnectTool(Tool):
 def _speed(answer: Allowed) -> str:
     if answer.kind in NETWORK_LINKS:
         return format_port(answer.lane_bytes_per_s)
-    return f"{answer.kind.value.upper()} {format_rate(answer.lane_bytes_per_s)}"
+    return f"{LINK_NAMES[answer.kind]} {format_rate(answer.lane_bytes_per_s)}"

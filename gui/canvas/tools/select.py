@@ -1,4 +1,4 @@
-"""Select: click, rubber band, drag to move, Alt+drag to copy; a drag from an edge or port connects."""
+"""Select: click, rubber band, drag to move, Ctrl+drag to copy; a drag from an edge or port connects."""
 
 from __future__ import annotations
 
@@ -66,9 +66,8 @@ class SelectTool(Tool):
     def _choose(self, hit: Hit, at: Pointer) -> None:
         context, ids = self.context, frozenset(hit.ids)
         if at.has(Qt.KeyboardModifier.ControlModifier):
-            chosen = context.selection - ids if ids <= context.selection else context.selection | ids
-            context.set_selection(chosen)
-        elif at.has(Qt.KeyboardModifier.ShiftModifier):
+            return  # a click adds or takes away, a drag copies: the release knows
+        if at.has(Qt.KeyboardModifier.ShiftModifier):
             context.set_selection(context.selection | ids)
         elif not ids <= context.selection:
             context.set_selection(ids)
@@ -81,11 +80,13 @@ class SelectTool(Tool):
             return
         if self._rows is None and self._band is None and not at.far_from(self._pressed):
             return
-        movable = (
-            self._hit is not None
-            and self._hit.kind != "strand"
-            and frozenset(self._hit.ids) <= self.context.selection
-        )
+        hit = self._hit
+        movable = hit is not None and hit.kind != "strand"
+        if hit is not None and movable and not frozenset(hit.ids) <= self.context.selection:
+            if self._pressed.has(Qt.KeyboardModifier.ControlModifier):
+                self.context.set_selection(hit.ids)
+            else:
+                movable = False
         if not movable:
             self._band = QRectF(self._pressed.scene, at.scene).normalized()
             self.view.refresh()
@@ -108,10 +109,17 @@ class SelectTool(Tool):
         elif hit is None:
             if self._plain:
                 self.context.set_selection(())
+                self.context.set_lit_links(())
                 self.context.set_partners_of(None)
         elif self._plain:
             self.context.set_selection(hit.ids)
+        elif pressed.has(Qt.KeyboardModifier.ControlModifier):
+            self._toggle(frozenset(hit.ids))
         self._forget()
+
+    def _toggle(self, ids: frozenset[str]) -> None:
+        chosen = self.context.selection
+        self.context.set_selection(chosen - ids if ids <= chosen else chosen | ids)
 
     def _take_band(self, at: Pointer) -> None:
         band = self._band or QRectF()
@@ -129,8 +137,11 @@ class SelectTool(Tool):
         index = self.view.scene_data.index
         self._rows = index.device_rows(self.context.selection)
         begun_with = self._pressed or at
-        alt = Qt.KeyboardModifier.AltModifier
-        self._copying = begun_with.has(alt) or at.has(alt)
+        self._copying = any(
+            pointer.has(key)
+            for pointer in (begun_with, at)
+            for key in (Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier)
+        )
         self._live = not self._copying and len(index.links) <= LIVE_LIMIT and self.view.quick
         self._shift = (0.0, 0.0)
         hit = self._hit

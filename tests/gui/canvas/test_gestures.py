@@ -255,7 +255,10 @@ def test_escape_puts_a_drag_back(view: CanvasView, hand: Hand, put: Put) -> None
     assert steps(view) == 1
 
 
-def test_alt_drag_copies_with_the_links_inside(view: CanvasView, hand: Hand, put: Put) -> None:
+@pytest.mark.parametrize("key", [CONTROL, ALT])
+def test_a_drag_with_control_or_alt_copies_with_the_links_inside(
+    view: CanvasView, hand: Hand, put: Put, key: Qt.KeyboardModifier
+) -> None:
     put("gpu0", DeviceKind.GPU, 0, 0)
     put("nvs0", DeviceKind.NVLINK_SWITCH, 0, 140)
     view.context.set_tool("connect")
@@ -263,7 +266,7 @@ def test_alt_drag_copies_with_the_links_inside(view: CanvasView, hand: Hand, put
     view.context.set_tool("select")
     view.context.set_selection(("gpu0", "nvs0"))
     before = steps(view)
-    hand.drag(hand.at("gpu0"), hand.pixel((200, 0)), modifiers=ALT)
+    hand.drag(hand.at("gpu0"), hand.pixel((200, 0)), modifiers=key)
     assert layout(view) == {
         "gpu0": (0.0, 0.0),
         "nvs0": (0.0, 140.0),
@@ -275,6 +278,16 @@ def test_alt_drag_copies_with_the_links_inside(view: CanvasView, hand: Hand, put
     }  # fmt: skip
     assert view.context.selection == {"gpu1", "nvs1"}
     assert steps(view) == before + 1
+
+
+def test_control_and_drag_on_what_is_not_chosen_copies_that_alone(
+    view: CanvasView, hand: Hand, put: Put
+) -> None:
+    put("gpu0", DeviceKind.GPU, 0, 0)
+    put("leaf0", DeviceKind.LEAF, 200, 0)
+    view.context.set_selection(("leaf0",))
+    hand.drag(hand.at("gpu0"), hand.at("gpu0", dy=160), modifiers=CONTROL)
+    assert layout(view) == {"gpu0": (0, 0), "leaf0": (200, 0), "gpu1": (0, 160)}
 
 
 def test_copy_and_paste_by_keys_brings_the_links(view: CanvasView, hand: Hand, put: Put) -> None:

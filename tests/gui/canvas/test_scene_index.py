@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from gui.canvas.naming import device_names, free_rails, link_name
+from gui.canvas.naming import device_names, free_rails
 from gui.canvas.scene_index import NIC, SceneIndex
 from model.document.document import Document
 from model.document.edits import (
@@ -132,7 +132,6 @@ def test_names_are_free_and_rails_are_the_lowest_free() -> None:
     )
     assert device_names(topology, DeviceKind.GPU, 3, None) == ["gpu1", "gpu3", "gpu4"]
     assert device_names(topology, DeviceKind.GPU, 2, "n") == ["n.gpu1", "n.gpu2"]
-    assert link_name(topology, "gpu0", "gpu2") == "gpu0--gpu2#2"
     assert free_rails(topology, DeviceKind.GPU, 3, "n") == [0, 2, 3]
     assert free_rails(topology, DeviceKind.GPU, 2, None) == [None, None]
     assert free_rails(topology, DeviceKind.CPU, 1, "n") == [None]
