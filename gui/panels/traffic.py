@@ -259,7 +259,7 @@ class TrafficPanel(Panel):
         elif table is not None and self.links.picked is not None:
             row = self.links.currentIndex().row()
             ids = table.link_ids(row)
-            name = table.title(row) if len(ids) == 1 else f"{len(ids)} links like {table.title(row)}"
+            name = table.title(row) if len(ids) == 1 else f"{table.title(row)} ×{len(ids):,}"
             self.what_if.show_subject("link", ids, name)
         elif topology.has_link(alone):
             self.what_if.show_subject("link", (alone,), alone)

@@ -58,12 +58,12 @@ class GroupRow:
     @property
     def how_often(self) -> str:
         """Bytes a message, and how many times a step, a second and an hour."""
-        often = f"{_count(self.times_a_second)} times/s"
+        often = f"{_count(self.times_a_second)}/s"
         if 0 < self.times_a_second < 1:
             often = f"once in {format_seconds(1 / self.times_a_second)}"
         return (
-            f"{format_bytes(self.message_bytes)} × {_count(self.times_a_step)} a step · {often}, "
-            f"{_count(self.times_an_hour)} an hour"
+            f"{format_bytes(self.message_bytes)} × {_count(self.times_a_step)} a step · {often} · "
+            f"{_count(self.times_an_hour)}/hour"
         )
 
     @property
@@ -74,8 +74,8 @@ class GroupRow:
             sent, verb = float(self.message_bytes * self.times_a_step), "moves"
         a_second = sent * self.times_a_second / self.times_a_step if self.times_a_step else 0.0
         return (
-            f"a GPU {verb} {format_bytes(sent)} a step · {format_rate(a_second)}, "
-            f"{format_bytes(a_second * SECONDS_AN_HOUR)} an hour"
+            f"GPU {verb} {format_bytes(sent)} a step · {format_rate(a_second)} · "
+            f"{format_bytes(a_second * SECONDS_AN_HOUR)}/hour"
         )
 
     @property

@@ -32,7 +32,7 @@ def changes(result: WhatIf) -> bool:
 def what_if_text(result: WhatIf) -> str:
     """The answer in a line."""
     if not changes(result):
-        return f"the step stays at {format_seconds(result.before_s)}"
+        return f"step stays at {format_seconds(result.before_s)}"
     return f"step {step_change(result.before_s, result.time_s)}"
 
 
@@ -51,7 +51,7 @@ def why_unchanged(report: StepReport, subject: Subject, ids: tuple[str, ...]) ->
     links = [number for number, name in enumerate(report.fabric.link_ids) if name in wanted]
     ways = np.array([way for link in links for way in (2 * link, 2 * link + 1)], dtype=np.int64)
     if (report.cost_s[ways] > 0).any():
-        return "other links of the same exchanges are as slow"
+        return "others hold it back as much"
     return "nothing waits for it"
 
 
@@ -114,7 +114,7 @@ class WhatIfLine(QLabel):
             return
         text, analysis = what_if_text(answer.result), self._context.analysis
         if not changes(answer.result) and analysis is not None and analysis.report is not None:
-            text += f": {why_unchanged(analysis.report, self._wanted.subject, self._wanted.ids)}"
+            text += f", {why_unchanged(analysis.report, self._wanted.subject, self._wanted.ids)}"
         self._say(text)
 
     def _say(self, text: str) -> None:

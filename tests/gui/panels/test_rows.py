@@ -176,9 +176,9 @@ def test_groups_count_a_step_a_second_and_an_hour(report: StepReport) -> None:
     seldom = replace(
         dispatch, sent_bytes_per_gpu=1e9, times_a_step=1, times_a_second=1 / 36.0, times_an_hour=100.0
     )
-    assert seldom.how_often == "67.1 MB × 1 a step · once in 36.0 s, 100 an hour"
-    assert seldom.how_much == "a GPU sends 1.00 GB a step · 27.8 MB/s, 100 GB an hour"
-    assert dispatch.how_much.startswith("a GPU sends 7.52 GB a step · ")
+    assert seldom.how_often == "67.1 MB × 1 a step · once in 36.0 s · 100/hour"
+    assert seldom.how_much == "GPU sends 1.00 GB a step · 27.8 MB/s · 100 GB/hour"
+    assert dispatch.how_much.startswith("GPU sends 7.52 GB a step · ")
     assert dispatch.id not in dispatch.hover and "EP dispatch" in dispatch.hover
     figure = report.figures[f"exchange.{dispatch.id}.time_s"]
     assert "time_factor" in figure.inputs and "time_factor" not in in_plain_words(figure, dispatch).inputs
