@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,8 @@ from model.topology.footprint import CONTAINER_TITLE
 LINK_REACH_PX = 5.0
 EDGE_OUT_PX = 6.0
 EDGE_IN_PX = 2.5
+NEAR_PX = 3.0
+"""Where devices are drawn as small cells, what is this close to one takes it and not its container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,10 @@ def hit(painter: ScenePainter, x: float, y: float) -> Hit | None:
         index = painter.scene.index
         ids = tuple(index.link_ids[member] for member in painter.strands.members(row))
         return Hit("strand", row, ids, strand[1])
-    return _far_group(painter, x, y) if painter.far is not None else _container(painter, x, y)
+    if painter.far is not None:
+        return _far_group(painter, x, y)
+    beside = _device(painter, x, y, NEAR_PX / zoom) if painter.level < Level.RANKS else None
+    return replace(beside, on_edge=False) if beside is not None else _container(painter, x, y)
 
 
 def _within(boxes: FloatArray, x: float, y: float) -> IntArray:

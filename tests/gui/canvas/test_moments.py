@@ -127,3 +127,20 @@ def test_degraded_is_offered_only_where_it_means_something(
     texts = [action.text() for action in canvas_menu(view).actions()]
     assert ("Degraded" in texts) is offered
     assert ("Down" in texts) is (chosen != ("node00",))
+
+
+@pytest.mark.parametrize("zoom", [0.14, 0.2, 0.3])
+def test_a_click_at_a_gpu_that_is_drawn_as_a_cell_takes_it(
+    view: CanvasView, hand: Hand, load: Callable[..., None], zoom: float
+) -> None:
+    load("hgx-h100", nodes=4)
+    view.zoom_to(zoom)
+    view.grab()
+    beside = hand.at("node01.gpu0", dx=-22 / 2) - QPoint(2, 0)
+    for at in (hand.at("node01.gpu0"), beside):
+        view.context.set_selection(())
+        hand.click(at)
+        assert view.context.selection == {"node01.gpu0"}
+    x0, y0, x1, y1 = view.scene_data.index.hull[view.scene_data.index.container_row["node01"]]
+    hand.click(hand.pixel((float(x0 + x1) / 2, float(y1 if y1 > y0 else y0) - 8)))
+    assert view.context.selection == {"node01"}
