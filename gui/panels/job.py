@@ -38,9 +38,10 @@ from model.document.edits import SetJob
 from model.document.start import has_default_job
 from model.errors import RailsketchError
 from model.job.choices import Choice, legal_values
-from model.job.exchange import Operation
+from model.job.exchange import Operation, dimension_name
 from model.job.spec import JobSpec, apply_set
 from model.placement.types import Dimension
+from model.text import sentence
 from model.topology.types import DeviceKind
 
 _TONE: dict[Mark, str] = {"ok": "2", "warning": "warning", "error": "error", "off": "3"}
@@ -104,7 +105,7 @@ class SizeLine(QFrame):
     def __init__(self, dimension: Dimension) -> None:
         super().__init__()
         self.dimension = dimension
-        self.name = label(dimension.upper(), 12, 600)
+        self.name = label(dimension_name(dimension), 12, 600)
         self.name.setFixedWidth(22)
         self.field = SizeField(_NAMES[dimension]) if dimension != "dp" else None
         self.number = label("", 12, 600)
@@ -392,5 +393,5 @@ class JobPanel(Panel):
             if changed != job:
                 self.context.document.push(SetJob(changed), f"Set {_field_name(path)}")
         except RailsketchError as error:
-            self.context.say(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            self.context.say(sentence(str(error)))
             self.refresh()

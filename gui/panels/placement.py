@@ -26,6 +26,7 @@ from gui.widgets.segmented import SegmentedControl
 from gui.widgets.style import label, set_font, themed_icon
 from model.document.document import Change
 from model.document.edits import ClearPaint
+from model.job.exchange import dimension_name
 from model.placement.resolve import partners
 from model.placement.types import DIMENSIONS, Conflict, Dimension
 from model.step.report import Finding, Severity
@@ -52,7 +53,7 @@ class PartnerRow(QPushButton):
         line = QHBoxLayout(self)
         line.setContentsMargins(4, 0, 4, 0)
         line.setSpacing(8)
-        name = label(dimension.upper(), 11, 600)
+        name = label(dimension_name(dimension), 11, 600)
         name.setFixedWidth(22)
         self._names = ElidedLabel("", 11, 400, "2")
         line.addWidget(name)
@@ -63,7 +64,7 @@ class PartnerRow(QPushButton):
         """Say what the GPU itself is in, and who is with it."""
         text = f"in {own}, with {name_list(names, NAMED)}" if names else f"in {own}, alone"
         self._names.setText(text)
-        self.setAccessibleName(f"Partners in {self.dimension.upper()}, {text}")
+        self.setAccessibleName(f"Partners in {dimension_name(self.dimension)}, {text}")
         self.setEnabled(bool(names))
 
 
@@ -139,7 +140,7 @@ class PlacementPanel(Panel):
     def _build(self) -> None:
         self.header = SectionHeader("Placement")
         self.dimension = SegmentedControl(
-            [(dimension, dimension.upper()) for dimension in DIMENSIONS],
+            [(dimension, dimension_name(dimension)) for dimension in DIMENSIONS],
             "Colour GPUs by",
             tips=[_HINTS[dimension] for dimension in DIMENSIONS],
         )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from model.job.exchange import dimension_name
 from model.step.report import Figure, StepReport
 from model.text import format_percent, format_ratio
 
@@ -196,7 +197,7 @@ class LinkTable:
         by_name: dict[tuple[str, str], float] = {}
         for instance, amount in zip(instances.tolist(), amounts.tolist(), strict=True):
             exchange = report.exchanges[int(report.traffic.instance_exchange[instance])]
-            key = (exchange.dimension.upper(), exchange.operation.value)
+            key = (dimension_name(exchange.dimension), exchange.operation.value)
             by_name[key] = by_name.get(key, 0.0) + amount
         names = sorted(by_name, key=lambda key: -by_name[key])
         dimensions = list(dict.fromkeys(name[0] for name in names))

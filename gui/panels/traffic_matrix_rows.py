@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from model.job.exchange import dimension_name
 from model.step.report import StepReport
-from model.text import format_bytes
+from model.text import capital, format_bytes
 from model.traffic.matrix import TrafficMatrix, gpu_matrix
 
 LEVELS = 64
@@ -105,7 +106,7 @@ def dimension_totals(view: MatrixView, gpus: int) -> list[tuple[str, str, str]]:
     rows = sorted(view.by_dimension.items(), key=lambda item: -item[1])
     return [
         (
-            name.upper() if name != "storage" else "Storage",
+            capital(dimension_name(name)),
             format_bytes(total),
             format_bytes(total / max(1, gpus)),
         )
