@@ -66,7 +66,8 @@ class BrushModel(QAbstractListModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return brush.name
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"{brush.name}: {brush.holds}, {plural(brush.gpus, 'GPU')}"
+            gpus = plural(brush.gpus, "GPU")
+            return f"{brush.name}: {gpus}" if brush.holds == gpus else f"{brush.name}: {brush.holds}, {gpus}"
         return None
 
 

@@ -84,6 +84,13 @@ def test_conflicts_are_listed_and_select_their_gpus(
     assert "1 unplaced" in panel.summary.text()
 
 
+def test_a_brush_says_once_how_many_gpus_it_has(qtbot: QtBot, context: AppContext) -> None:
+    panel = shown(qtbot, context)
+    context.set_colour_by("dp")  # pp 4 of 32 GPUs: a replica is one GPU of each of four nodes
+    index = panel.brushes.brushes.index(1)
+    assert panel.brushes.brushes.data(index, Qt.ItemDataRole.ToolTipRole) == "Replica 1: 4 GPUs"
+
+
 def test_partners_of_the_selected_gpu(qtbot: QtBot, context: AppContext) -> None:
     panel = shown(qtbot, context)
     assert not panel.partners.isVisible()
