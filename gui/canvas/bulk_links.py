@@ -16,7 +16,7 @@ from gui.canvas.curves import Curves
 from gui.canvas.loads import IDLE_STEP, STEP_COUNT
 from gui.canvas.scene_index import FloatArray, IntArray
 from gui.canvas.strands import StrandLoads
-from gui.theme import Theme
+from gui.theme import Theme, mix
 
 _KEYS = 2 * KEYS_A_HALF
 _MOST_PATCHED = 0.4  # of the picture; above, all is rastered anew
@@ -155,10 +155,12 @@ class BulkLinks:
 def colour_table(theme: Theme, *, quiet: bool = False) -> NDArray[np.uint32]:
     """(steps + 1, 16) premultiplied ARGB: eight coverages plain, eight striped; last row: oversubscribed.
 
-    Where the table is `quiet`, idle lines let through what lies below.
+    Where the table is `quiet`, idle lines let through what lies below, and stripes are fainter.
     """
     colors = [*theme.ramp_colors(), theme.color("over")]
     white = theme.color("over-badge-text")
+    if quiet:
+        white = mix(white, theme.color("over"), QUIET)
     table = np.zeros((len(colors), 2 * COVERAGES), dtype=np.uint32)
     for row, color in enumerate(colors):
         for striped in (0, 1):

@@ -62,11 +62,14 @@ class ContainerPainter:
     def titles(self, painter: QPainter, scene: Scene, some: list[tuple[int, QRectF]], camera: Camera) -> None:
         """Paint the names of some above the links, and what folded ones hold."""
         folding, subtitles = scene.folding, scene.subtitles
+        index = scene.index
+        over_names = set(index.container_parent[~index.title_below].tolist())
         for row, rect in some:
             if folding.is_folded(row):
                 self._folded(painter, scene, row, rect)
             else:
-                self._title(painter, scene.index, row, rect, subtitles.get(row, ""), camera)
+                subtitle = subtitles.get(row, "")
+                self._title(painter, index, row, rect, subtitle, camera, over_names=row in over_names)
 
     def _folded(self, painter: QPainter, scene: Scene, row: int, rect: QRectF) -> None:
         """The name of a folded container, what is in it, and the groups of its GPUs in their order."""
@@ -124,7 +127,15 @@ class ContainerPainter:
             )
 
     def _title(
-        self, painter: QPainter, index: SceneIndex, row: int, rect: QRectF, subtitle: str, camera: Camera
+        self,
+        painter: QPainter,
+        index: SceneIndex,
+        row: int,
+        rect: QRectF,
+        subtitle: str,
+        camera: Camera,
+        *,
+        over_names: bool,
     ) -> None:
         """The name keeps its size; where the card is too narrow for it, it is cut, or left out."""
         container = index.containers[row]
@@ -146,16 +157,15 @@ class ContainerPainter:
         tray = container.kind is ContainerKind.TRAY
         if strip < px:  # too flat for the text: it hangs over the edge, away from the devices
             away = (px - strip) / 2
-            if not tray:  # and away from the names of what is inside, which hang over theirs
+            if over_names:  # and away from the names of what is inside, which hang over theirs
                 away += px * 0.6
             middle += away if index.title_below[row] else -away
         left = rect.left() + inset
         rest = self.lettering.cut(subtitle, px - 1.5, 400, room - self.lettering.width(text, px, 700) - 6)
         rest = rest if rest == subtitle else ""
         if strip < px or not tray:  # something may run behind the words
-            paper = self.theme.color(
-                "node" if tray or (container.kind is ContainerKind.RACK and strip >= px) else "canvas"
-            )
+            on_card = tray or (container.kind is ContainerKind.RACK and not (over_names and strip < px))
+            paper = self.theme.color("node" if on_card else "canvas")
             paper.setAlphaF(0.85)
             wide = self.lettering.width(text, px, 700)
             wide += self.lettering.width(rest, px - 1.5, 400) + 6 if rest else 0

@@ -24,7 +24,10 @@ from model.topology.types import NETWORK_LINKS, State
 PATTERN_LIMIT = 400
 """So many oversubscribed directions are stroked; the rest keep the stripes of the bulk painter."""
 CROWD = 32
-"""From so many on halo, arrow and half of the extra width go, so that one still sees the stripes."""
+"""From so many on halo, arrow and half of the extra width go, and stripes become rare and faint: where dozens
+of lines cross, full ones would run together into white."""
+CROWD_STRIPE = (2.2, 15.0)
+CROWD_WHITE = 0.6
 BADGE_LIMIT = 60
 BADGE_SPACING_PX = 120.0
 """A badge speaks for its neighbours whose ratio is not above its own."""
@@ -131,7 +134,9 @@ class MarkPainter:
         over = self.theme.color("over")
         halo = QColor(over)
         halo.setAlphaF(0.16)
-        white = self.theme.color("over-badge-text")
+        white = QColor(self.theme.color("over-badge-text"))
+        white.setAlphaF(CROWD_WHITE if crowd else 1.0)
+        stripe, gap = CROWD_STRIPE if crowd else STRIPE
         painter.setBrush(Qt.BrushStyle.NoBrush)
         passes = [
             (halo, 9.0, False),
@@ -143,8 +148,8 @@ class MarkPainter:
             for path, thick in zip(paths, wide, strict=True):
                 pen = QPen(color, thick + extra, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
                 if striped:
-                    pen.setDashPattern([STRIPE[0] / thick, STRIPE[1] / thick])
-                    pen.setDashOffset(-STRIPE[1] / thick / 2)
+                    pen.setDashPattern([stripe / thick, gap / thick])
+                    pen.setDashOffset(-gap / thick / 2)
                 painter.setPen(pen)
                 painter.drawPath(path)
 

@@ -118,11 +118,11 @@ class Overlay:
         themed_icon(button, self._view.context.theme, "chevron-up" if folded else "chevron-down", px=12)
         button.setToolTip("Show the legend and the overview" if folded else "Fold legend and overview away")
         button.setAccessibleName(button.toolTip())
-        size = button.sizeHint() if folded else QSize(18, 18)
+        size = button.sizeHint() if folded else QSize(24, 22)
         button.resize(size)
         corner = self.legend.geometry().topRight()
         bottom = self._view.height() - INSET - size.height()
-        button.move(*((INSET, bottom) if folded else (corner.x() - 21, corner.y() + 4)))
+        button.move(*((INSET, bottom) if folded else (corner.x() - 26, corner.y() + 3)))
         button.setVisible(wanted)
         button.raise_()
 
