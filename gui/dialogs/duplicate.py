@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QGridLayout, QVBoxLayout, QWidget
 
+from gui.dialogs.buttons import dialog_buttons
 from gui.widgets.fields import ChoiceField, NumberField
-from gui.widgets.style import label, separator, set_font, set_style
+from gui.widgets.style import label, separator, set_style
 from model.document.arrange import Axis
 from model.document.arrange_row import MOST_COPIES, Row, duplicate_row
 from model.errors import EditRefused
@@ -34,7 +35,8 @@ class DuplicateDialog(QDialog):
         column.setSpacing(0)
         column.addLayout(self._form(), 1)
         column.addWidget(separator())
-        column.addWidget(self._buttons())
+        buttons, self.make_button = dialog_buttons(self, "Duplicate")
+        column.addWidget(buttons)
         self.copies.valueChanged.connect(self._update)
         self.gap.valueChanged.connect(self._update)
         self.axis.committed.connect(lambda _value: self._update())
@@ -77,18 +79,6 @@ class DuplicateDialog(QDialog):
         column.addWidget(self.note)
         column.addStretch(1)
         return column
-
-    def _buttons(self) -> QDialogButtonBox:
-        box = QDialogButtonBox()
-        box.setContentsMargins(16, 10, 16, 12)
-        self.make_button = box.addButton("Duplicate", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.make_button.setProperty("role", "primary")
-        self.make_button.setDefault(True)
-        set_font(self.make_button, 12, 600)
-        box.addButton(QDialogButtonBox.StandardButton.Cancel)
-        box.accepted.connect(self.accept)
-        box.rejected.connect(self.reject)
-        return box
 
     @property
     def text(self) -> str:

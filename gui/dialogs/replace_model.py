@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
-    QDialogButtonBox,
     QGridLayout,
     QListWidget,
     QListWidgetItem,
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.dialogs.buttons import dialog_buttons
 from gui.panels.facts import KIND_NAMES
 from gui.widgets.fields import ChoiceField
 from gui.widgets.style import label, separator, set_font, set_style
@@ -46,7 +46,8 @@ class ReplaceModelDialog(QDialog):
         column.setSpacing(0)
         column.addLayout(self._form(), 1)
         column.addWidget(separator())
-        column.addWidget(self._buttons())
+        buttons, self.replace_button = dialog_buttons(self, "Replace")
+        column.addWidget(buttons)
         self.scope.committed.connect(lambda _value: self._show_models())
         self.old.committed.connect(lambda _value: self._show_new())
         self.new.committed.connect(lambda _value: self._update())
@@ -96,18 +97,6 @@ class ReplaceModelDialog(QDialog):
         column.addWidget(self.list, 1)
         column.addStretch(0)
         return column
-
-    def _buttons(self) -> QDialogButtonBox:
-        box = QDialogButtonBox()
-        box.setContentsMargins(16, 10, 16, 12)
-        self.replace_button = box.addButton("Replace", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.replace_button.setProperty("role", "primary")
-        self.replace_button.setDefault(True)
-        set_font(self.replace_button, 12, 600)
-        box.addButton(QDialogButtonBox.StandardButton.Cancel)
-        box.accepted.connect(self.accept)
-        box.rejected.connect(self.reject)
-        return box
 
     @property
     def text(self) -> str:
@@ -197,9 +186,7 @@ class ReplaceModelDialog(QDialog):
             item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
             self.list.addItem(item)
         wrong = bool(plan.misfits)
-        text = (
-            "This no longer fits, and stays drawn as it is:" if wrong else "All of it fits."
-        )
+        text = "This no longer fits, and stays drawn as it is:" if wrong else "All of it fits."
         self.heading.setText(text)
         set_style(self.heading, tone="warning" if wrong else "ok")
         self.heading.show()

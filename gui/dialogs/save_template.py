@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
-    QDialogButtonBox,
     QGridLayout,
     QLineEdit,
     QVBoxLayout,
     QWidget,
 )
 
+from gui.dialogs.buttons import dialog_buttons
 from gui.widgets.style import label, separator, set_font, set_style
 from model.errors import InputError
 from model.text import plural
@@ -45,7 +45,8 @@ class SaveTemplateDialog(QDialog):
         column.setSpacing(0)
         column.addLayout(self._form(), 1)
         column.addWidget(separator())
-        column.addWidget(self._buttons())
+        buttons, self.save_button = dialog_buttons(self, "Save")
+        column.addWidget(buttons)
         self.name.textChanged.connect(self._update)
         self._update()
         self.name.setFocus()
@@ -91,18 +92,6 @@ class SaveTemplateDialog(QDialog):
         column.addWidget(self.note)
         column.addStretch(1)
         return column
-
-    def _buttons(self) -> QDialogButtonBox:
-        box = QDialogButtonBox()
-        box.setContentsMargins(16, 10, 16, 12)
-        self.save_button = box.addButton("Save", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.save_button.setProperty("role", "primary")
-        self.save_button.setDefault(True)
-        set_font(self.save_button, 12, 600)
-        box.addButton(QDialogButtonBox.StandardButton.Cancel)
-        box.accepted.connect(self.accept)
-        box.rejected.connect(self.reject)
-        return box
 
     @property
     def chosen(self) -> tuple[Alike, ...]:

@@ -10,7 +10,6 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
-    QDialogButtonBox,
     QHBoxLayout,
     QListView,
     QListWidget,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.context import AppContext
+from gui.dialogs.buttons import dialog_buttons
 from gui.dialogs.search import known_findings
 from gui.panels.panel_paint import draw_text
 from gui.widgets.fields import ChoiceField
@@ -202,14 +202,8 @@ class SelectDialog(QDialog):
         self.how.set_value("new")
         self.how.committed.connect(lambda _value: self._show_count())
         self.count = label("", 11, 400, "2")
-        box = QDialogButtonBox()
-        self.select_button = box.addButton("Select", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.select_button.setProperty("role", "primary")
-        self.select_button.setDefault(True)
-        set_font(self.select_button, 12, 600)
-        box.addButton(QDialogButtonBox.StandardButton.Cancel)
-        box.accepted.connect(self.accept)
-        box.rejected.connect(self.reject)
+        box, self.select_button = dialog_buttons(self, "Select")
+        box.setContentsMargins(0, 0, 0, 0)
         holder = QWidget()
         row = QHBoxLayout(holder)
         row.setContentsMargins(16, 10, 16, 12)

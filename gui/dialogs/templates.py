@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QDialog,
-    QDialogButtonBox,
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.dialogs.buttons import dialog_buttons
 from gui.dialogs.parameter_form import ParameterForm
 from gui.own_templates import broken_files
 from gui.panels.templates import picture_content
@@ -86,7 +86,8 @@ class TemplatesDialog(QDialog):
         column.setSpacing(0)
         column.addLayout(row, 1)
         column.addWidget(separator())
-        column.addWidget(self._make_buttons())
+        buttons, self.place_button = dialog_buttons(self, "Place")
+        column.addWidget(buttons)
         self._picture_timer = QTimer(self)
         self._picture_timer.setSingleShot(True)
         self._picture_timer.setInterval(PICTURE_DELAY_MS)
@@ -147,18 +148,6 @@ class TemplatesDialog(QDialog):
         column.addWidget(self.cables)
         column.addWidget(self.error)
         return column
-
-    def _make_buttons(self) -> QDialogButtonBox:
-        box = QDialogButtonBox()
-        box.setContentsMargins(16, 10, 16, 12)
-        self.place_button = box.addButton("Place", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.place_button.setProperty("role", "primary")
-        self.place_button.setDefault(True)
-        set_font(self.place_button, 12, 600)
-        box.addButton(QDialogButtonBox.StandardButton.Cancel)
-        box.accepted.connect(self.accept)
-        box.rejected.connect(self.reject)
-        return box
 
     @property
     def chosen(self) -> str:
