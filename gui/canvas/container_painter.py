@@ -158,7 +158,7 @@ class ContainerPainter:
         if strip < px:  # too flat for the text: it hangs over the edge, away from the devices
             away = (px - strip) / 2
             if over_names:  # and away from the names of what is inside, which hang over theirs
-                away += px * 0.6
+                away += px * 0.35
             middle += away if index.title_below[row] else -away
         left = rect.left() + inset
         rest = self.lettering.cut(subtitle, px - 1.5, 400, room - self.lettering.width(text, px, 700) - 6)

@@ -121,7 +121,11 @@ class Occupancy:
 
     def take(self, box: QRectF) -> bool:
         """Take a place if it is free."""
-        if any(box.intersects(taken) for taken in self._boxes):
+        if not self.free(box):
             return False
         self._boxes.append(box)
         return True
+
+    def free(self, box: QRectF) -> bool:
+        """Whether nothing is there yet."""
+        return not any(box.intersects(taken) for taken in self._boxes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -33,6 +35,10 @@ BADGE_SPACING_PX = 120.0
 """A badge speaks for its neighbours whose ratio is not above its own."""
 CHOSEN_LIMIT = 1200
 """Where more than so many links are chosen, the frames around their devices tell enough."""
+_BADGE_AT = (0.5, 0.25, 0.75)
+"""Where along its half a badge may stand, the best first."""
+SOLID_LIMIT = 4000
+"""Among more devices than this, badges do not look where they stand."""
 COUNT_LIMIT = 60
 RATE_LIMIT = 160
 
@@ -68,7 +74,8 @@ class MarkPainter:
         self._chosen(painter, strands, some, width, loads, chosen)
         self._oversubscribed(painter, some, width, loads, shown)
         view = QRectF(0, 0, camera.width, camera.height)
-        self._badges(painter, some, now_and_worst, shown, level, view, occupied)
+        solid = _device_boxes(scene, camera, level)
+        self._badges(painter, some, now_and_worst, shown, level, view, (occupied, solid))
         self._degraded(painter, scene, strands, some, shown, level, occupied)
         self._counts(painter, strands, some, shown, chosen, level, camera.zoom, occupied)
         if level >= Level.PORTS:
@@ -161,10 +168,11 @@ class MarkPainter:
         shown: IntArray,
         level: Level,
         view: QRectF,
-        occupied: Occupancy,
+        taken: tuple[Occupancy, FloatArray],
     ) -> None:
         """The ratio beside directions that are oversubscribed now, and hollow beside those that are so at
-        another time of the step; the worst first. `badges` are where they are.
+        another time of the step; the worst first. `badges` are where they are, off the boxes of devices
+        where there is room.
         """
         self.badges = []
         now, worst = now_and_worst
@@ -176,15 +184,15 @@ class MarkPainter:
         ratio = np.where(over_now, now.ratio[strand, end], worst.ratio[strand, end])
         order = np.lexsort((-np.round(ratio, 2), ~over_now))
         halves = Curves(curves.control[shown[found[:, 0]]]).halves()[np.arange(len(found)), found[:, 1]]
-        points = np.einsum("k,nkd->nd", np.array((0.125, 0.375, 0.375, 0.125)), halves)
+        points = np.stack([Curves(halves).point(along) for along in _BADGE_AT], axis=1)
         px = 12.0 if level >= Level.RANKS else 10.0
         spoken: list[tuple[float, float]] = []
         for number in order.tolist():
-            x, y = points[number].tolist()
+            x, y = points[number, 0].tolist()
             if any((x - a) ** 2 + (y - b) ** 2 < BADGE_SPACING_PX**2 for a, b in spoken):
                 continue
             text = format_ratio(float(ratio[number]))
-            at = self._badge_place(x, y, text, px, view, occupied)
+            at = self._badge_place(points[number], text, px, view, taken)
             if at is None:
                 continue
             spoken.append((x, y))
@@ -204,9 +212,25 @@ class MarkPainter:
                 return
 
     def _badge_place(
-        self, x: float, y: float, text: str, px: float, view: QRectF, occupied: Occupancy
+        self, points: FloatArray, text: str, px: float, view: QRectF, taken: tuple[Occupancy, FloatArray]
     ) -> QPointF | None:
-        """Beside the line near its middle, on the side that is free."""
+        """Beside one of the points (n, 2) of a line, on a side that is free; on a device only if need be."""
+        occupied, solid = taken
+        inside: QPointF | None = None
+        for x, y in points.tolist():
+            for at, box in self._beside_line(x, y, text, px):
+                if not view.contains(box) and view.contains(QPointF(x, y)):
+                    continue
+                if not _covers(solid, box):
+                    if occupied.take(box):
+                        return at
+                elif inside is None and occupied.free(box):
+                    inside = at
+        if inside is not None:
+            occupied.take(self.lettering.pill_box(text, inside, px, 700, px + 8))
+        return inside
+
+    def _beside_line(self, x: float, y: float, text: str, px: float) -> Iterator[tuple[QPointF, QRectF]]:
         away = self.lettering.pill_box(text, QPointF(0, 0), px, 700, px + 8).width() / 2 + 11
         lift = px + 10
         for dx, dy in (
@@ -218,10 +242,7 @@ class MarkPainter:
             (away, lift),
         ):
             at = QPointF(x + dx, y + dy)
-            box = self.lettering.pill_box(text, at, px, 700, px + 8)
-            if (view.contains(box) or not view.contains(QPointF(x, y))) and occupied.take(box):
-                return at
-        return None
+            yield at, self.lettering.pill_box(text, at, px, 700, px + 8)
 
     # Small labels
 
@@ -348,3 +369,21 @@ class MarkPainter:
                 painter.setBrush(paper)
                 painter.drawRoundedRect(box, 3, 3)
                 self.lettering.left(painter, text, 9, 500, ink, box.left() + 3, box.center().y())
+
+
+def _device_boxes(scene: Scene, camera: Camera, level: Level) -> FloatArray:
+    """The boxes (n, 4) in pixels of the devices in view, where they are drawn one by one and not too many."""
+    index = scene.index
+    if level < Level.NODES or len(index.devices) > SOLID_LIMIT:
+        return np.zeros((0, 4))
+    boxes = camera.boxes(index.rects())
+    seen = (
+        (boxes[:, 0] < camera.width) & (boxes[:, 2] > 0) & (boxes[:, 1] < camera.height) & (boxes[:, 3] > 0)
+    )
+    return np.asarray(boxes[seen])
+
+
+def _covers(solid: FloatArray, box: QRectF) -> bool:
+    """Whether a box lies over one of some boxes."""
+    over = (solid[:, 0] < box.right()) & (solid[:, 2] > box.left())
+    return bool((over & (solid[:, 1] < box.bottom()) & (solid[:, 3] > box.top())).any())

@@ -144,3 +144,24 @@ def test_a_click_at_a_gpu_that_is_drawn_as_a_cell_takes_it(
     x0, y0, x1, y1 = view.scene_data.index.hull[view.scene_data.index.container_row["node01"]]
     hand.click(hand.pixel((float(x0 + x1) / 2, float(y1 if y1 > y0 else y0) - 8)))
     assert view.context.selection == {"node01"}
+
+
+def test_badges_stand_off_devices(view: CanvasView, load: Callable[..., None]) -> None:
+    load("hgx-h100", nodes=4)
+    analysed(view, "parallel.tp=8")
+    scene = view.scene_data
+    scene.worst = np.full_like(scene.worst, 1.5)  # every link at its worst, so badges everywhere
+    scene.report_version += 1
+    pictured(view)
+    badges = view.painter.badges
+    boxes = view.camera.boxes(scene.index.rects()).tolist()
+    covered = [
+        badge
+        for badge in badges
+        if any(
+            x0 < badge.right() and x1 > badge.left() and y0 < badge.bottom() and y1 > badge.top()
+            for x0, y0, x1, y1 in boxes
+        )
+    ]
+    assert len(badges) > 10
+    assert len(covered) < len(badges) / 4
