@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QScrollArea, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.context import AppContext
 from gui.panels.job_as_of import as_of_text
@@ -18,6 +18,7 @@ from gui.theme import Theme
 from gui.widgets.figure import derivation_html
 from gui.widgets.section import PADDING, SectionHeader
 from gui.widgets.style import label
+from gui.widgets.tool_tips import ToolTips
 from model.job.memory import FILL_LIMIT
 from model.job.spec import parse_job
 from model.step.report import Figure
@@ -40,6 +41,7 @@ class MemoryBars(QWidget):
         self.bars: tuple[MemoryBar, ...] = ()
         self.faint = False
         self.figures: Mapping[str, Figure] = {}
+        self._tips = ToolTips(self, self.hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def set_bars(self, bars: tuple[MemoryBar, ...]) -> None:
@@ -126,12 +128,6 @@ class MemoryBars(QWidget):
             return ""
         found = self.figure_at(at)
         return derivation_html(*found) if found is not None else self.bars[row].hover
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.hover(event.pos()), self)
-            return True
-        return super().event(event)
 
 
 class MemoryLegend(QWidget):

@@ -7,15 +7,16 @@ from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QHelpEvent, QImage, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from gui.context import AppContext
 from gui.panels.panel_paint import draw_text
 from gui.panels.traffic_matrix_rows import MatrixView, dimension_totals, heat_levels, heat_table, matrix_view
 from gui.widgets.figure import FigureLabel
 from gui.widgets.style import label, set_style
+from gui.widgets.tool_tips import ToolTips
 from model.step.report import Figure, StepReport
 from model.text import format_bytes, format_percent
 
@@ -40,6 +41,7 @@ class HeatMap(QWidget):
         self._levels: NDArray[np.uint8] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Bytes a step from GPU to GPU")
+        self._tips = ToolTips(self, lambda at: self._hover(QPointF(at)))
 
     def set_view(self, view: MatrixView | None) -> None:
         """Show another matrix."""
@@ -90,12 +92,6 @@ class HeatMap(QWidget):
         if self.view is None or all(metrics.horizontalAdvance(name) <= LABELS - 4 for name, _, _ in blocks):
             return blocks
         return self.view.short_blocks(LONGEST_LABEL)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self._hover(QPointF(event.pos())), self)
-            return True
-        return super().event(event)
 
     @property
     def _area(self) -> QRectF:
