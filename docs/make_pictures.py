@@ -67,6 +67,7 @@ def show(window: MainWindow, document: Document, colour_by: Any, at: float) -> N
     rest(0.2)
     wait(lambda: context.analysis is not None and not context.stale)
     context.set_colour_by(colour_by)
+    context.set_link_mode("peak")
     assert window.workspace is not None
     window.workspace.canvas.fit()
     if context.analysis is not None and context.analysis.report is not None:
