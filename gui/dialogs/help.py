@@ -22,7 +22,7 @@ from gui.widgets.style import label
 MOUSE = (
     ("Drag on empty", "Select with a frame; Shift adds, Ctrl toggles"),
     ("Drag a device", "Move the selection"),
-    ("Alt+drag a device", "Copy the selection with its links"),
+    ("Ctrl or Alt+drag a device", "Copy the selection with its links"),
     ("Drag from the edge of a device", "Connect; ends that fit glow"),
     ("Middle drag, Space+drag", "Move the view"),
     ("Wheel, Shift+wheel", "Move down, across"),
