@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from statistics import median
 from typing import Any
 
 import pytest
@@ -122,13 +120,9 @@ def test_only_what_is_looked_at_is_made(panel: OutlinePanel) -> None:
     assert panel.rows.rowCount() == 501  # the racks, and one row for all leaves
     assert panel.rows.made == 501
     assert panel.rows.data(panel.rows.index(500, 0)) == "Leaf × 64"
-    times = []
     for rack in range(5):
-        start = time.process_time()
         panel._context.set_selection([f"rack{100 + rack}.gpu7"])
-        times.append(time.process_time() - start)
     # Each rack that was opened has one row for its 90 GPUs, and those.
     assert panel.rows.made == 501 + 5 * 91
-    assert median(times) < 0.05
     panel._context.set_selection([device.id for device in devices])
     assert panel.rows.made == 501 + 5 * 91

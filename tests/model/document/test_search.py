@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from statistics import median
-
 import pytest
 
 from model.document.document import Document
@@ -15,6 +12,7 @@ from model.job.spec import apply_set
 from model.placement.resolve import resolve
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
+from tests.counting import calls
 from topology_templates.content import TemplateContent
 
 
@@ -92,16 +90,12 @@ def test_empty_drawing() -> None:
     assert SearchIndex(Document()).find("gpu").hits == ()
 
 
-def test_a_key_press_over_45_000_devices_takes_less_than_50_ms() -> None:
+def test_a_key_press_does_little_for_each_of_45_000_devices() -> None:
+    """The names are searched as one array; a device that is found costs one call, for its id."""
     devices = [
         Device(f"node{n // 8:04}.gpu{n % 8}", DeviceKind.GPU, "h100-sxm", rail=n % 8) for n in range(45_000)
     ]
     content = TemplateContent("", tuple(devices), (), (), {"node0000.gpu0": (0.0, 0.0)})
     index = SearchIndex(document_from(content))
     for query in ("g", "gp", "gpu", "gpu3", "0", "node0 gpu1", "nothing"):
-        times = []
-        for _ in range(5):
-            start = time.process_time()
-            index.find(query)
-            times.append(time.process_time() - start)
-        assert median(times) < 0.05, query
+        assert calls(lambda query=query: index.find(query)) < 45_000 + 3_000, query

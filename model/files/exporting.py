@@ -1,0 +1,103 @@
+"""What exporters are given and give back.
+
+An exporter is a module in `exports/` with `FORMATS`, a tuple of `ExportFormat`. Formats with pictures in them
+get the painter handed in: the model knows no screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from model.analysis import analyse
+from model.document.document import Document
+from model.errors import InputError
+from model.step.report import Analysis
+
+
+class Cancelled(Exception):
+    """The user gave up an export; raised by `ExportSource.progress`."""
+
+
+class Painter(Protocol):
+    """Makes pictures and printed pages without a window."""
+
+    def picture(self, document: Document, analysis: Analysis, kind: str, options: Mapping[str, str]) -> bytes:
+        """A picture as "png", "svg" or "pdf". Options: `scale`, `theme` (light, dark), `selection` (ids)."""
+
+    def pages(self, markdown: str, pictures: Mapping[str, bytes], options: Mapping[str, str]) -> bytes:
+        """A report as PDF. `pictures` are PNG by the name that the text refers to."""
+
+
+class ExportSource:
+    """A document on its way out. The analysis is made when it is first asked for, and kept."""
+
+    def __init__(
+        self,
+        document: Document,
+        analysis: Analysis | None = None,
+        painter: Painter | None = None,
+        options: Mapping[str, str] | None = None,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> None:
+        self.document = document
+        self.options = dict(options or {})
+        self._given, self._painter, self._progress = analysis, painter, progress
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """The whole analysis of the document."""
+        if self._given is None:
+            self.progress(0.0, "computing the step")
+            return analyse(self.document)
+        return self._given
+
+    @property
+    def painter(self) -> Painter:
+        """Raises `InputError` where nothing can paint."""
+        if self._painter is None:
+            raise InputError("Pictures and printed pages need the window's libraries, which are not there.")
+        return self._painter
+
+    def progress(self, share: float, what: str) -> None:
+        """Say how far it is (0 to 1). May raise `Cancelled`; call it at least every 0.1 s of work."""
+        if self._progress is not None:
+            self._progress(share, what)
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Files by name (the only one of a single file: ""), and sentences on what they leave out."""
+
+    files: Mapping[str, str | bytes]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOption:
+    """A setting of an exporter: a text, one of `choices` (value, label) where there are some."""
+
+    key: str
+    text: str
+    default: str
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A format that can be written. `folder`: several files, so that the target is a folder.
+
+    `write` raises `InputError` where the format cannot hold the drawing at all, with the reason. `lacks` says
+    what the format never carries; `Exported.left_out` what it left out of this drawing.
+    """
+
+    id: str
+    name: str
+    suffix: str
+    write: Callable[[ExportSource], Exported]
+    use: str
+    lacks: str
+    folder: bool = False
+    options: tuple[ExportOption, ...] = field(default=())
