@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import signal
+import socket
 import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtCore import QEvent, QObject, QSocketNotifier, QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from gui.context import AppContext
@@ -91,6 +93,21 @@ def finish_start(window: MainWindow, path: Path | None) -> None:
         window.open_path(path)
 
 
+def close_on_interrupt(window: MainWindow) -> QSocketNotifier:
+    """Ctrl+C in the terminal closes the window, which asks about unsaved work, also while nothing happens.
+
+    Python handles signals between its own steps; the notifier gives it one when a signal arrives.
+    """
+    reading, writing = socket.socketpair()
+    writing.setblocking(False)
+    signal.set_wakeup_fd(writing.fileno())
+    notifier = QSocketNotifier(reading.fileno(), QSocketNotifier.Type.Read, window)
+    notifier.activated.connect(lambda: reading.recv(64))
+    notifier.destroyed.connect(lambda: (signal.set_wakeup_fd(-1), reading.close(), writing.close()))
+    signal.signal(signal.SIGINT, lambda *_: window.close())
+    return notifier
+
+
 def run_window(path: Path | str | None) -> int:
     """Show the window, with a file if one is given, and run until it is closed. Gives the exit code."""
     app = application()
@@ -101,7 +118,9 @@ def run_window(path: Path | str | None) -> int:
     sys.excepthook = ExceptionHook(window)
     _AfterFirstPaint(window, lambda: finish_start(window, Path(path) if path is not None else None))
     window.show()
+    waker = close_on_interrupt(window)
     code = app.exec()
+    waker.setEnabled(False)
     if context.engine is not None:
         context.engine.stop()
     return code

@@ -54,6 +54,7 @@ class DocumentModel(QObject):
         super().__init__(parent)
         self._document: Document | None = None
         self._path: Path | None = None
+        self._stamp: tuple[int, int] | None = None
         self._revision = 0
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(0)
@@ -88,6 +89,11 @@ class DocumentModel(QObject):
         """What to call the document in a title."""
         return self._path.name if self._path is not None else "Untitled"
 
+    @property
+    def changed_on_disk(self) -> bool:
+        """Whether the file is another one than was read or last saved here."""
+        return self._path is not None and self._stamp != _stamp(self._path)
+
     def push(self, edit: Edit, text: str) -> None:
         """Apply an edit as one undo step called `text`.
 
@@ -101,6 +107,7 @@ class DocumentModel(QObject):
         """Put another document in this one's place; its history starts here."""
         self._document = document
         self._path = path
+        self._stamp = _stamp(path)
         self._revision += 1
         self.undo_stack.clear()
         self.undo_stack.setClean()
@@ -113,6 +120,7 @@ class DocumentModel(QObject):
 
         save_project(self.document, path)
         self._path = path
+        self._stamp = _stamp(path)
         self.undo_stack.setClean()
         self.saved.emit()
         self.title_changed.emit()
@@ -129,3 +137,12 @@ class DocumentModel(QObject):
     def _announce(self) -> None:
         change: Change = self.document.last_change
         self.changed.emit(change)
+
+
+def _stamp(path: Path | None) -> tuple[int, int] | None:
+    """What tells one version of a file from another; None when there is none."""
+    try:
+        found = path.stat() if path is not None else None
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size) if found is not None else None

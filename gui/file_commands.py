@@ -117,7 +117,28 @@ class FileCommands(QObject):
     def save(self) -> bool:
         """Save to the drawing's file; ask for one when it has none."""
         path = self._context.document.path
-        return self.save_as() if path is None else self._save(path)
+        if path is None:
+            return self.save_as()
+        if path.exists() and self._context.document.changed_on_disk:
+            return self._save_over_another(path)
+        return self._save(path)
+
+    def _save_over_another(self, path: Path) -> bool:
+        """The file was written by somebody else since: nobody's work is lost without being asked for."""
+        box = QMessageBox(self._window)
+        box.setIcon(QMessageBox.Icon.Warning)
+        box.setWindowTitle("The file has changed")
+        box.setText(f"{path.name} was changed by another window or program since it was opened here.")
+        box.setInformativeText("Save over it (the other version stays as .bak), or under another name?")
+        button = QMessageBox.StandardButton
+        box.setStandardButtons(button.Save | button.SaveAll | button.Cancel)
+        box.button(button.Save).setText("Save over it")
+        box.button(button.SaveAll).setText("Save as…")
+        box.setDefaultButton(button.SaveAll)
+        answer = box.exec()
+        if answer == button.SaveAll:
+            return self.save_as()
+        return answer == button.Save and self._save(path)
 
     def save_as(self) -> bool:
         """Ask for a file and save to it."""

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from model.errors import InputError
 
-LARGEST_FILE = 2**30
+LARGEST_FILE = 2**28  # bytes; a project of 16,384 GPUs has about 2**24
 _DEEPEST = 64
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -25,7 +25,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, unzipped when it is gzipped; at most 1 GiB. Raises `InputError`."""
+    """The content of a file, unzipped when it is gzipped; at most 256 MiB. Raises `InputError`."""
     try:
         if path.is_dir():
             raise InputError(f"{path} is a folder; a file is expected.")
@@ -38,7 +38,7 @@ def read_bytes(path: Path) -> bytes:
     if data[:2] == _GZIP_MAGIC:
         data = _unzip(data, path)
     if len(data) > LARGEST_FILE:
-        raise InputError(f"{path} is larger than 1 GiB; that is more than any drawing needs.")
+        raise InputError(f"{path} is larger than 256 MiB; that is more than any drawing needs.")
     return data
 
 

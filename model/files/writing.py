@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import json
 import math
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -87,6 +89,7 @@ def _write_through(target: Path, data: bytes) -> None:
 
 
 def _replace(target: Path, data: bytes, backup: bool) -> None:
+    _clear_leftovers(target)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     temporary = Path(name)
     try:
@@ -107,6 +110,14 @@ def _replace(target: Path, data: bytes, backup: bool) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _clear_leftovers(target: Path) -> None:
+    """Remove what a killed program left halfway; an hour later nobody is still writing it."""
+    with suppress(OSError):
+        for left in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+            if time.time() - left.stat().st_mtime > 3600:
+                left.unlink(missing_ok=True)
 
 
 def _keep(target: Path) -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import signal
 from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox, QWidget
 
+from gui.app import close_on_interrupt
 from gui.context import AppContext
 from gui.file_commands import FileCommands
 from gui.panels.start import StartPage, when_text
 from gui.recent import forget, recent_files, remember
+from gui.window import MainWindow
 from model.analysis import analyse
 from model.document.edits import Move
 from model.files.project import load_project
@@ -260,3 +265,43 @@ def test_start_page_lists_recent_files(context: AppContext, qtbot: Any, tmp_path
     assert seen == [path]
     page.clear_button.click()
     assert page._recent.count() == 0 and page._no_recent.isVisible()
+
+
+def test_a_file_that_changed_since_is_not_written_over_unasked(
+    files: FileCommands,
+    drawing: AppContext,
+    messages: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "pod.json"
+    drawing.document.save(path)
+    path.write_text("of another window")
+    edit(drawing)
+    assert not files.save() and path.read_text() == "of another window"
+    assert messages and messages[0].startswith("pod.json was changed by another window or program")
+    assert drawing.document.unsaved
+    answer(monkeypatch, Button.Save)
+    assert files.save() and load_project(path).same_as(drawing.document.document)
+    assert (tmp_path / "pod.json.bak").read_text() == "of another window"
+    edit(drawing)
+    monkeypatch.setattr(QMessageBox, "exec", lambda _box: pytest.fail("asked although nobody else wrote"))
+    assert files.save()
+    edit(drawing)
+    path.unlink()
+    assert files.save() and path.exists()
+
+
+def test_the_interrupt_of_a_terminal_closes_an_idle_window(context: AppContext, qtbot: Any) -> None:
+    window = MainWindow(context, deferred=True)
+    qtbot.addWidget(window)
+    window.show()
+    before = signal.getsignal(signal.SIGINT)
+    waker = close_on_interrupt(window)
+    try:
+        QTimer.singleShot(0, lambda: os.kill(os.getpid(), signal.SIGINT))
+        qtbot.waitUntil(lambda: not window.isVisible())
+    finally:
+        waker.setEnabled(False)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGINT, before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,16 @@ def test_a_save_that_is_killed_leaves_a_whole_file_and_a_whole_backup(tmp_path: 
             saver.kill()
         assert open_any(path).same_as(document)
         assert open_any(path.with_name("p.json.bak")).same_as(document)
+
+
+def test_what_a_killed_program_left_is_cleared_by_the_next_save(tmp_path: Path) -> None:
+    path = tmp_path / "p[1].json"
+    old, fresh = tmp_path / ".p[1].json.aa.tmp", tmp_path / ".p[1].json.bb.tmp"
+    other = tmp_path / ".q.json.aa.tmp"
+    for left in (old, fresh, other):
+        left.write_text("half")
+    for left in (old, other):
+        os.utime(left, (1_000_000, 1_000_000))
+    write_atomic(path, "whole")
+    assert path.read_text() == "whole"
+    assert not old.exists() and fresh.exists() and other.exists()
