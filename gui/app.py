@@ -103,8 +103,14 @@ def close_on_interrupt(window: MainWindow) -> QSocketNotifier:
     signal.set_wakeup_fd(writing.fileno())
     notifier = QSocketNotifier(reading.fileno(), QSocketNotifier.Type.Read, window)
     notifier.activated.connect(lambda: reading.recv(64))
-    notifier.destroyed.connect(lambda: (signal.set_wakeup_fd(-1), reading.close(), writing.close()))
     signal.signal(signal.SIGINT, lambda *_: window.close())
+
+    def clear() -> None:
+        signal.set_wakeup_fd(-1)
+        reading.close()
+        writing.close()
+
+    notifier.destroyed.connect(clear)
     return notifier
 
 
