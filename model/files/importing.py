@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from model.document.document import Position
+from model.document.document import Document, Position
 from model.errors import InputError
 from model.files.reading_text import Source
 from model.topology.types import Container, Device, Link
@@ -53,7 +53,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A topology. `whole` is False for a part (one node) that is meant to be merged into what is open."""
+    """A topology. `whole` is False for a part (one node) that is meant to be merged into what is open.
+
+    `document` is the same with job and colours, where the format is one of ours.
+    """
 
     name: str
     devices: tuple[Device, ...]
@@ -61,6 +64,7 @@ class Drawing:
     containers: tuple[Container, ...] = ()
     positions: Mapping[str, Position] = field(default_factory=dict)
     whole: bool = True
+    document: Document | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +118,21 @@ class Overlay:
 Result = Drawing | RankPlacement | Overlay
 
 
+def note_place(note: Note) -> str:
+    """Where a note was found, for people: "lines 3, 7 and 4 more"; empty where it has no line."""
+    if not note.lines:
+        return ""
+    lines = ", ".join(f"{line:,}" for line in note.lines)
+    more = f" and {note.more_lines:,} more" if note.more_lines else ""
+    return f"{'line' if len(note.lines) == 1 and not more else 'lines'} {lines}{more}"
+
+
 class Reading:
     """The texts to read, and what is said about them. Made anew for each attempt.
 
     With `partial`, what is broken is left out and listed; else `broken` raises `InputError`. `answers` are
-    those that the user gave to questions of an attempt before; others take their default.
+    those that the user gave to questions of an attempt before; others take their default. `taken` are the
+    answers that counted, by the key of the question.
     """
 
     def __init__(
@@ -130,6 +144,7 @@ class Reading:
         self.answers = dict(answers or {})
         self.partial = partial
         self.questions: list[Question] = []
+        self.taken: dict[str, str] = {}
         self._notes: dict[tuple[NoteKind, str, str], list[int]] = {}
         for source in sources:
             for repair in source.repairs:
@@ -195,6 +210,7 @@ class Reading:
         values = [value for value, _ in question.choices]
         if values and answer not in values:
             raise InputError(f"{question.key} cannot be {answer!r}; it is one of {', '.join(values)}.")
+        self.taken[question.key] = answer
         return answer
 
 
@@ -220,9 +236,10 @@ class ImportFormat:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import gave: the result, the report, and the questions with their defaults."""
+    """What an import gave: the result, the report, and the questions with the answers that were taken."""
 
     format: ImportFormat
     result: Result
     notes: tuple[Note, ...]
     questions: tuple[Question, ...]
+    answers: Mapping[str, str] = field(default_factory=dict)

@@ -11,6 +11,8 @@ from model.errors import InputError
 from model.files.reading import read_bytes
 
 LARGEST_TEXT = 64 * 2**20  # bytes; an InfiniBand fabric of 10,000 hosts has about 20 MB
+_HEAD = 4096  # characters by which text is told from what is none
+_MOST_ODD = 0.1  # share of them that no text has: what could not be decoded, and control characters
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
@@ -37,18 +39,21 @@ class Source:
 def read_source(path: Path | str) -> Source:
     """The text in a file, gzipped or not. Raises `InputError` when it is too large or no text."""
     path = Path(path)
-    return decode(read_bytes(path), path.name)
+    return decode(read_bytes(path), str(path))
 
 
 def pasted(text: str) -> Source:
     """A text from the clipboard."""
     if len(text) > LARGEST_TEXT:
         raise InputError(f"The pasted text has {len(text):,} characters; at most 64 MiB can be imported.")
-    return _normalised("the pasted text", text, [])
+    return _normalised("the pasted text", text, [], "the pasted text")
 
 
 def decode(data: bytes, name: str) -> Source:
-    """The text of some bytes: UTF-8, or UTF-16 and UTF-32 with their mark (UTF-16 without one, too)."""
+    """The text of some bytes: UTF-8, or UTF-16 and UTF-32 with their mark (UTF-16 without one, too).
+
+    `name` may be a path; the source is called by its last part.
+    """
     if len(data) > LARGEST_TEXT:
         raise InputError(f"{name} has {len(data) / 1e6:,.0f} MB; at most 64 MiB of text can be imported.")
     repairs: list[str] = []
@@ -67,7 +72,14 @@ def decode(data: bytes, name: str) -> Source:
         text = data.decode(encoding, "replace")
         line = data[: error.start].count(b"\n") + 1
         repairs.append(f"Bytes from line {line} on are no {encoding.upper()} text; they were replaced by �.")
-    return _normalised(name, text, repairs)
+        _refuse_binary(text[:_HEAD], name)
+    return _normalised(name, text, repairs, Path(name).name)
+
+
+def _refuse_binary(head: str, name: str) -> None:
+    odd = sum(sign == "\ufffd" or (sign < " " and sign not in "\t\n\r\f\x1b") for sign in head)
+    if odd > _MOST_ODD * len(head):
+        raise InputError(f"{name} is no text; if it is packed, unpack it first.")
 
 
 def _without_mark(data: bytes) -> str:
@@ -82,7 +94,7 @@ def _without_mark(data: bytes) -> str:
     return "utf-8"
 
 
-def _normalised(name: str, text: str, repairs: list[str]) -> Source:
+def _normalised(name: str, text: str, repairs: list[str], short: str) -> Source:
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         if text.count("\r\n") != text.count("\n") or text.count("\r") != text.count("\r\n"):
@@ -93,4 +105,4 @@ def _normalised(name: str, text: str, repairs: list[str]) -> Source:
         text = text.replace("\0", "")
     if not text.strip():
         raise InputError(f"{name} is empty.")
-    return Source(name, text, tuple(repairs))
+    return Source(short, text, tuple(repairs))

@@ -63,13 +63,22 @@ def import_sources(
     answers: Mapping[str, str] | None = None,
     partial: bool = False,
 ) -> Imported:
-    """Read texts of one format, told by `format_id` or by their look. Raises `InputError`."""
+    """Read texts of one format, told by `format_id` or by their look. Raises `InputError`.
+
+    Where a format was named and the text is surely in another one, the message says so.
+    """
     reading = Reading(sources, answers, partial)
     one = import_format(format_id) if format_id is not None else _recognised(sources[0])
     if len(sources) > 1 and not one.several:
         raise InputError(f"{one.name} is read from one file at a time; {len(sources)} were given.")
-    result = one.read(reading)
-    return Imported(one, result, reading.notes, tuple(reading.questions))
+    try:
+        result = one.read(reading)
+    except InputError as error:
+        likely = sniffed(sources[0]) if format_id is not None else ()
+        if likely and one not in likely:
+            raise InputError(f"{error} It looks like {likely[0].name} ({likely[0].id}).") from None
+        raise
+    return Imported(one, result, reading.notes, tuple(reading.questions), reading.taken)
 
 
 def _recognised(source: Source) -> ImportFormat:

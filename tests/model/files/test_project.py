@@ -159,7 +159,7 @@ WHOLE = json.dumps(project_json(node_document()), indent=1).encode()
 
 BAD_BYTES = {
     "empty": (b"", "is empty"),
-    "binary": (b"\x89PNG\r\n\x1a\n\x00\xff", "not a JSON text in UTF-8"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\xff", "is no text"),
     "broken": (WHOLE.replace(b'"rows"', b"rows", 1), r"no valid JSON: line \d+, column \d+"),
     "half-written": (WHOLE[: len(WHOLE) // 2], "ends too early|no valid JSON"),
     "cut in a text": (WHOLE[: WHOLE.index(b"h100") + 2], "ends too early .*not written to its end"),
