@@ -103,6 +103,15 @@ class DocumentModel(QObject):
         self.undo_stack.push(_EditCommand(self, inverse, text))
         self._announce()
 
+    def show(self, edit: Edit) -> None:
+        """Apply an edit of how the drawing is looked at (folds, style of links): it is written with the next
+        save, but is no undo step and does not make the file one that has to be saved.
+
+        Raises EditRefused, and changes nothing, when the edit is illegal.
+        """
+        self._apply(edit)
+        self._announce()
+
     def set_document(self, document: Document, path: Path | None = None) -> None:
         """Put another document in this one's place; its history starts here."""
         self._document = document

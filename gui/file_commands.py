@@ -92,6 +92,8 @@ class FileCommands(QObject):
         self._context.document.set_document(document, path)
         self._remember(path)
         self.opened.emit()
+        if document.notes:
+            self._context.say(" ".join(document.notes))
         return True
 
     def may_leave(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from model.document.document import Change, Content, Document, Position
 from model.document.start import has_default_job, job_for
+from model.document.view_state import LinkStyle
 from model.errors import EditRefused
 from model.job.spec import JobSpec
 from model.placement.paint import Paint
@@ -88,7 +89,7 @@ class RemoveParts(Edit):
     """Remove devices (their links go too), links and containers.
 
     What a removed container holds and is not named stays, and moves out into the container around it. Colours
-    of removed GPUs go, and their names in the job's world.
+    of removed GPUs go, and their names in the job's world; so do pins and folds.
     """
 
     device_ids: tuple[str, ...] = ()
@@ -123,6 +124,12 @@ class RemoveParts(Edit):
             undo.append(SetJob(document.job))
             change |= Change(job=True)
             document.job = job
+        view = document.view.without(devices | containers)
+        if view is not document.view:
+            undo.append(SetPins(pin=document.view.pins - view.pins))
+            undo.append(SetFolds(fold=document.view.folds - view.folds))
+            change |= Change(view=True)
+            document.view = view
         return (undo[0] if len(undo) == 1 else Batch(tuple(_adding_first(undo)))), change
 
     @staticmethod
@@ -249,6 +256,10 @@ class Rename(Edit):
         topology.rename(self.kind, self.old, self.new)
         document.extra = _renamed_fields(document.extra, self.kind, self.old, self.new)
         change = _topology_change(devices, links, containers)
+        view = document.view.renamed(self.old, self.new)
+        if view is not document.view:
+            document.view = view
+            change |= Change(view=True)
         if self.kind == "device":
             change |= self._follow(document)
         return undo, change
@@ -269,6 +280,53 @@ class Rename(Edit):
         return Change(
             layout=both if placed else frozenset(), paint=both if painted else frozenset(), job=named
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SetPins(Edit):
+    """Pin devices and containers where they are, and let go of others.
+
+    It names only what changes, so that it can be taken back after others have been pinned.
+    """
+
+    pin: frozenset[str] = frozenset()
+    unpin: frozenset[str] = frozenset()
+
+    def _do(self, document: Document) -> tuple[Edit, Change]:
+        for ident in self.pin:
+            if not (document.topology.has_device(ident) or document.topology.has_container(ident)):
+                raise EditRefused(f'Only devices and containers can be pinned, and "{ident}" is neither.')
+        old = document.view.pins
+        new = (old | self.pin) - self.unpin
+        document.view = replace(document.view, pins=new)
+        return SetPins(pin=old - new, unpin=new - old), Change(view=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SetFolds(Edit):
+    """Draw containers as one box each, and open others. Names only what changes, as `SetPins` does."""
+
+    fold: frozenset[str] = frozenset()
+    unfold: frozenset[str] = frozenset()
+
+    def _do(self, document: Document) -> tuple[Edit, Change]:
+        _check_known(document.topology, "container", self.fold)
+        old = document.view.folds
+        new = (old | self.fold) - self.unfold
+        document.view = replace(document.view, folds=new)
+        return SetFolds(fold=old - new, unfold=new - old), Change(view=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SetLinkStyle(Edit):
+    """How links run on the drawing."""
+
+    style: LinkStyle
+
+    def _do(self, document: Document) -> tuple[Edit, Change]:
+        old = document.view.links
+        document.view = replace(document.view, links=LinkStyle(self.style))
+        return SetLinkStyle(old), Change(view=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +403,7 @@ class Load(Edit):
         document.topology = topology
         document.job, document.paint = new.job, new.paint
         document.layout, document.extra = dict(new.layout), dict(new.extra)
-        document.name = new.name
+        document.name, document.view = new.name, new.view
         change = Change(
             frozenset(device.id for device in parts.devices),
             frozenset(link.id for link in parts.links),
@@ -355,6 +413,7 @@ class Load(Edit):
             job=True,
             topology_changed=True,
             whole=True,
+            view=True,
         )
         return undo, change
 

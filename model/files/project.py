@@ -11,6 +11,7 @@ from model.document.start import job_for
 from model.errors import EditRefused, InputError
 from model.files.reading import as_floats, check_plain, check_version, read_json, section, shown
 from model.files.tables import Kept, plain_table, read_columns, read_table, unknown_cells, write_table
+from model.files.view_json import view_from_json, view_to_json
 from model.files.writing import json_text, with_kept, write_atomic
 from model.job.spec import parse_job
 from model.placement.paint import Paint
@@ -25,7 +26,7 @@ VERSION = 1
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
 _TABLES = frozenset({"containers", "devices", "links"})
-_SECTIONS = frozenset({"format", "version", "name", "topology", "job", "paint", "layout"})
+_SECTIONS = frozenset({"format", "version", "name", "topology", "job", "paint", "layout", "view"})
 
 
 def project_json(document: Document) -> dict[str, Any]:
@@ -51,6 +52,7 @@ def project_json(document: Document) -> dict[str, Any]:
             extra.get("paint", {}),
         ),
         "layout": plain_table(("id", "x", "y"), _layout_rows(document), extra.get("layout", {})),
+        "view": with_kept(view_to_json(document.view), extra.get("view")),
     }
     return with_kept(sections, extra.get("fields"))
 
@@ -87,9 +89,11 @@ def project_from_json(data: dict[str, Any], path: Path) -> Document:
     topology, of_topology = _read_topology(section(data, "topology", dict, path), path)
     paint, of_paint = _read_paint(data, topology, path)
     layout, of_layout = _read_layout(data, topology, path)
+    view, of_view, notes = view_from_json(data, topology, path)
     found = of_topology | {
         "paint": of_paint,
         "layout": of_layout,
+        "view": of_view,
         "fields": {name: value for name, value in data.items() if name not in _SECTIONS},
     }
     extra = {name: own for name, own in found.items() if own}
@@ -101,7 +105,7 @@ def project_from_json(data: dict[str, Any], path: Path) -> Document:
         job = job_for(topology) if data.get("job") is None else parse_job(data["job"])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return Document(topology, job, paint, layout, name, extra)
+    return Document(topology, job, paint, layout, name, extra, view, notes)
 
 
 def _read_topology(tables: Mapping[str, Any], path: Path) -> tuple[Topology, dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from model.document.view_state import LinkStyle
 from model.files import project, topology_json, traffic_json
 from model.files.writing import json_text, write_atomic
 from model.job.spec import JobSpec
@@ -41,6 +42,14 @@ class ProjectTopology(_Open):
     links: Table
 
 
+class View(_Open):
+    """How the drawing is looked at: what layouts leave in place, what is folded, how links run."""
+
+    pins: list[Ident] = []
+    folds: list[Ident] = []
+    links: LinkStyle = LinkStyle.CURVED
+
+
 class ProjectFile(_Open):
     """A Railsketch project."""
 
@@ -51,6 +60,7 @@ class ProjectFile(_Open):
     job: JobSpec
     paint: Table
     layout: Table
+    view: View = View()
 
 
 class Rack(_Open):
@@ -101,6 +111,8 @@ class Box(Rack):
     kind: ContainerKind
     parent: Ident | None
     label: str
+    row: Index | None = None
+    column: Index | None = None
 
 
 class Graph(_Open):
@@ -108,6 +120,7 @@ class Graph(_Open):
 
     name: str
     units: dict[str, str]
+    view: View = View()
 
 
 class TopologyFile(_Open):

@@ -13,6 +13,7 @@ from model.document.start import job_for, placed
 from model.errors import EditRefused, InputError
 from model.files.reading import as_floats, check_plain, check_version, section, shown
 from model.files.tables import make_things
+from model.files.view_json import view_from_json, view_to_json
 from model.files.writing import json_text, with_kept, write_atomic
 from model.topology.graph import Topology
 from model.topology.types import Container, Device, Link, State
@@ -29,6 +30,7 @@ UNITS = {
 }
 
 _TOP = frozenset({"format", "version", "directed", "multigraph", "graph", "nodes", "edges", "containers"})
+_GRAPH = frozenset({"name", "units", "view"})
 _EDGE_NAMES = {"id": "key", "a": "source", "b": "target"}
 _EDGE_ONLY = frozenset({"capacity_bytes_per_s", "nominal_bytes_per_s"})
 
@@ -53,7 +55,8 @@ def topology_to_json(document: Document) -> dict[str, Any]:
         )
         for container in document.topology.containers()
     ]
-    graph = with_kept({"name": document.name, "units": UNITS}, extra.get("graph"))
+    view = with_kept(view_to_json(document.view), extra.get("view"))
+    graph = with_kept({"name": document.name, "units": UNITS, "view": view}, extra.get("graph"))
     own = {
         "format": FORMAT,
         "version": VERSION,
@@ -108,7 +111,7 @@ def topology_from_json(data: Mapping[str, Any], path: Path) -> Document:
         "devices": of_devices,
         "links": of_links,
         "containers": of_containers,
-        "graph": {key: value for key, value in graph.items() if key not in ("name", "units")},
+        "graph": {key: value for key, value in graph.items() if key not in _GRAPH},
         "fields": {key: value for key, value in data.items() if key not in _TOP},
     }
     extra = {key: own for key, own in found.items() if own}
@@ -117,12 +120,15 @@ def topology_from_json(data: Mapping[str, Any], path: Path) -> Document:
         topology = Topology(devices, links, containers)
     except EditRefused as error:
         raise InputError(f"{path}: {error}") from None
+    view, of_view, notes = view_from_json(graph, topology, path)
     return Document(
         topology,
         job_for(topology),
         layout=placed(topology, positions),
         name=name if isinstance(name, str) else "",
-        extra=extra,
+        extra=extra | ({"view": of_view} if of_view else {}),
+        view=view,
+        notes=notes,
     )
 
 

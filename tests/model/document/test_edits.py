@@ -23,9 +23,13 @@ from model.document.edits import (
     RemoveParts,
     Rename,
     SetFields,
+    SetFolds,
     SetJob,
+    SetLinkStyle,
+    SetPins,
 )
 from model.document.start import job_for
+from model.document.view_state import LinkStyle, ViewState
 from model.errors import EditRefused
 from model.job.default import default_job
 from model.job.legality import violations
@@ -36,7 +40,7 @@ from model.topology.types import Container, ContainerKind, Device, DeviceKind, L
 
 
 def node_document() -> Document:
-    """Two GPUs and a NIC in a tray in a rack, a leaf outside, links among them, colours and a world order."""
+    """Two GPUs and a NIC in a tray in a rack, a leaf outside, links, colours, a world order, pins, a fold."""
     topology = Topology(
         [
             Device("node0.gpu0", DeviceKind.GPU, "h100-sxm", parent="node0", rail=0),
@@ -57,6 +61,7 @@ def node_document() -> Document:
         Paint({"node0.gpu0": {"tp": 1, "dp": 0}, "node0.gpu1": {"tp": 0}}),
         {"node0.gpu0": (0.0, 0.0), "node0.gpu1": (40.0, 0.0), "node0.nic0": (0.0, 80.0)},
         "sketch",
+        view=ViewState(frozenset({"node0.gpu0", "node0"}), frozenset({"node0"})),
     )
 
 
@@ -89,6 +94,9 @@ EDITS: list[Edit] = [
     ClearPaint(),
     Load(Document(Topology([Device("only", DeviceKind.GPU, "h100-sxm")]), name="other")),
     Batch((RemoveParts(("leaf0",)), Connect(_EXTRA_LINK), Rename("device", "node0.gpu1", "second"))),
+    SetPins(pin=frozenset({"leaf0", "node0"})),
+    SetFolds(fold=frozenset({"rack0", "node0"})),
+    SetLinkStyle(LinkStyle.STRAIGHT),
 ]
 
 
@@ -186,6 +194,29 @@ def test_load_undone_leaves_older_undo_usable() -> None:
     assert [device.id for device in document.topology.devices()][:2] == ["node0.gpu0", "node0.gpu1"]
 
 
+def test_removing_and_renaming_carry_pins_and_folds_along() -> None:
+    document = node_document()
+    Rename("container", "node0", "host").apply(document)
+    assert document.view == ViewState(frozenset({"node0.gpu0", "host"}), frozenset({"host"}))
+    assert document.last_change.view
+    undo = RemoveParts(("node0.gpu0",), (), ("host",)).apply(document)
+    assert document.view == ViewState()
+    SetPins(pin=frozenset({"leaf0"})).apply(document)  # what came in between stays when it is taken back
+    undo.apply(document)
+    assert document.view == ViewState(frozenset({"node0.gpu0", "host", "leaf0"}), frozenset({"host"}))
+
+
+def test_only_what_is_there_is_pinned_and_only_containers_fold() -> None:
+    document, before = node_document(), node_document()
+    for edit, words in (
+        (SetPins(pin=frozenset({"node0.nic0--leaf0"})), "Only devices and containers can be pinned"),
+        (SetFolds(fold=frozenset({"leaf0"})), "leaf0"),
+    ):
+        with pytest.raises(EditRefused, match=words):
+            edit.apply(document)
+    assert document.same_as(before)
+
+
 def test_snapshot_of_load_is_not_touched_by_later_edits() -> None:
     document = Document()
     load = Load(node_document())
@@ -197,7 +228,7 @@ def test_snapshot_of_load_is_not_touched_by_later_edits() -> None:
 
 
 _KINDS = st.sampled_from(
-    ["add", "remove", "connect", "fields", "rename", "move", "assign", "container", "job"]
+    ["add", "remove", "connect", "fields", "rename", "move", "assign", "container", "job", "view"]
 )
 
 
@@ -230,6 +261,9 @@ def _random_edit(kind: str, number: int, draw: st.DataObject, document: Document
                 AddParts(containers=(Container(f"box{number}", ContainerKind.TRAY),)),
             )
         )
+    if kind == "view":
+        folds = frozenset(draw.draw(st.lists(st.sampled_from(boxes), unique=True))) if boxes else frozenset()
+        return Batch((SetPins(pin=frozenset(some)), SetFolds(unfold=folds)))
     if kind == "job":
         return SetJob(document.job.model_copy(update={"global_batch": number + 1, "world": some or None}))
     return RemoveParts(some)

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from model.document.document import Document
-from model.document.edits import Rename, SetFields
+from model.document.edits import Rename, SetFields, SetLinkStyle
 from model.document.start import job_for
+from model.document.view_state import LinkStyle, ViewState
 from model.errors import InputError
 from model.files import project
 from model.files.opening import open_any
 from model.files.project import load_project, project_json, save_project
+from model.files.topology_json import write_topology
 from model.job.legality import violations
 from tests.model.document.test_edits import node_document
 
@@ -284,3 +286,34 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         open_any(tmp_path / "no.json")
     with pytest.raises(InputError, match="is a folder"):
         open_any(tmp_path)
+
+
+def test_pins_folds_and_the_style_of_links_are_kept(tmp_path: Path) -> None:
+    document = node_document()
+    SetLinkStyle(LinkStyle.ORTHOGONAL).apply(document)
+    save_project(document, tmp_path / "p.json")
+    assert load_project(tmp_path / "p.json").view == document.view
+    write_topology(document, tmp_path / "t.json")
+    assert open_any(tmp_path / "t.json").view == document.view
+
+
+def test_a_file_without_view_opens_and_what_it_names_in_vain_is_left_out_with_a_note() -> None:
+    older = changed()
+    del older["view"]
+    assert project.project_from_json(older, Path("p.json")).view == ViewState()
+    data = changed(view={"pins": ["leaf0", "gone", 7], "folds": ["leaf0"], "links": "wavy", "later": [1]})
+    document = project.project_from_json(data, Path("p.json"))
+    assert document.view == ViewState(pins=frozenset({"leaf0"}))
+    assert document.notes == (
+        '2 pins left out: there is no "gone".',
+        '1 fold left out: there is no "leaf0".',
+        'Links are drawn curved: "wavy" is none of curved, straight, orthogonal.',
+    )
+    assert project_json(document)["view"] == {
+        "pins": ["leaf0"], "folds": [], "links": "curved", "later": [1],
+    }  # fmt: skip
+
+
+def test_pins_that_are_no_list_are_refused() -> None:
+    with pytest.raises(InputError, match="pins of the view must be a list of ids, not 3"):
+        project.project_from_json(changed(view={"pins": 3}), Path("p.json"))
