@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from model.catalog.cabling import CableSpec, RackSpec
 from model.catalog.specs import (
     AlphaSpec,
     GpuSpec,
@@ -50,6 +51,8 @@ class Catalog:
     sources: Mapping[str, SourceSpec]
     payload: Mapping[str, PayloadSpec]
     alpha: AlphaSpec
+    racks: RackSpec
+    cables: CableSpec
 
     def of_kind(self, kind: str) -> Mapping[str, DeviceSpec]:
         """What a device of `kind` (a value of DeviceKind) can be. Raises InputError for another kind."""
@@ -94,9 +97,12 @@ class Catalog:
         return "; ".join(f"{source.publisher}: {source.title}" for source in sources)
 
 
+def _text(name: str) -> str:
+    return files("resources").joinpath("catalog", f"{name}.json").read_text("utf-8")
+
+
 def _records(name: str) -> list[dict[str, Any]]:
-    text = files("resources").joinpath("catalog", f"{name}.json").read_text("utf-8")
-    records: list[dict[str, Any]] = json.loads(text)[name]
+    records: list[dict[str, Any]] = json.loads(_text(name))[name]
     return records
 
 
@@ -108,7 +114,6 @@ def _read(name: str, spec: type[Item], key: str = "id") -> Mapping[str, Item]:
 @lru_cache(maxsize=1)
 def catalog() -> Catalog:
     """The catalogue that ships with the program."""
-    alpha = files("resources").joinpath("catalog", "alpha.json").read_text("utf-8")
     return Catalog(
         gpus=_read("gpus", GpuSpec),
         nvlink_switches=_read("nvlink_switches", NvlinkSwitchSpec),
@@ -119,5 +124,7 @@ def catalog() -> Catalog:
         models=_read("models", ModelSpec),
         sources=_read("sources", SourceSpec),
         payload=_read("payload", PayloadSpec, key="kind"),
-        alpha=AlphaSpec.model_validate_json(alpha),
+        alpha=AlphaSpec.model_validate_json(_text("alpha")),
+        racks=RackSpec.model_validate_json(_text("racks")),
+        cables=CableSpec.model_validate_json(_text("cables")),
     )

@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, NoReturn, TypeVar
 import networkx as nx
 
 from model.errors import EditRefused
+from model.topology.racks import rack_conflict
 from model.topology.types import Container, Device, DeviceKind, Link, State
 from model.topology.validity import check_container, check_device, check_id, check_link
 
@@ -55,6 +56,7 @@ class _Table(Generic[T]):
         self.next_place = 0
         self._sorted = True
         self._ordered: tuple[T, ...] | None = ()
+        self._index: dict[str, int] | None = None
 
     def add(self, things: Sequence[T], places: Sequence[int] | None) -> None:
         if places is None:
@@ -66,7 +68,7 @@ class _Table(Generic[T]):
         self.places.update(zip(ids, places, strict=True))
         if places:
             self.next_place = max(self.next_place, max(places) + 1)
-        self._ordered = None
+        self._ordered = self._index = None
 
     def put(self, thing: T) -> None:
         self.things[thing.id] = thing
@@ -74,7 +76,7 @@ class _Table(Generic[T]):
 
     def pop(self, ident: str) -> T:
         del self.places[ident]
-        self._ordered = None
+        self._ordered = self._index = None
         return self.things.pop(ident)
 
     def rename(self, old: str, thing: T) -> None:
@@ -90,6 +92,12 @@ class _Table(Generic[T]):
                 self._sorted = True
             self._ordered = tuple(self.things.values())
         return self._ordered
+
+    def index(self) -> dict[str, int]:
+        """The place of each in that order."""
+        if self._index is None:
+            self._index = {thing.id: place for place, thing in enumerate(self.ordered())}
+        return self._index
 
 
 class Topology:
@@ -195,6 +203,11 @@ class Topology:
             if self.has_container(ident):
                 found.extend(self.descendants(ident))
         return tuple(found)
+
+    def index_of(self, device_id: str) -> int:
+        """The place of a device among `devices()`; raises `EditRefused` when there is no such device."""
+        self.device(device_id)
+        return self._devices.index()[device_id]
 
     def places(self) -> Places:
         """The sequence numbers of all devices, links and containers, in document order."""
@@ -423,7 +436,7 @@ class Topology:
                     raise EditRefused(f'link "{link.id}" ends at "{named}", and there is no such device.')
 
     def _check_values(self, parts: Parts) -> None:
-        """Fields in range, parents that exist, no container inside itself."""
+        """Fields in range, parents that exist, no container inside itself, no two things in one U."""
         _check_all(check_device, parts.devices)
         _check_all(check_link, parts.links)
         _check_all(check_container, parts.containers)
@@ -446,6 +459,11 @@ class Topology:
                 path.add(ident)
                 ident = parent_of(ident)
             clear |= path
+        why = rack_conflict(
+            parts.containers, parts.devices, self._containers.things, self._children, self._devices.things
+        )
+        if why:
+            raise EditRefused(f"{why}.")
 
     def __getstate__(self) -> tuple[Parts, int, tuple[int, int, int]]:
         following = (self._devices.next_place, self._links.next_place, self._containers.next_place)

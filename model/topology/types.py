@@ -62,7 +62,7 @@ class Device:
 
     `model` is a catalogue id. `parent` is a container id. `rail` is the index that a GPU shares with the
     NIC and the leaf it talks through. `speed` is the share of a GPU's compute that it delivers (1.0 = all).
-    Rack fields are None where unknown.
+    `u` is the lowest U that it takes when its parent is a rack. Rack fields are None where unknown.
     """
 
     id: str
@@ -119,7 +119,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A tray (host), rack, pod or site. `parent` is the container around it."""
+    """A tray (host), rack, pod or site. `parent` is the container around it.
+
+    In a rack `u` is the lowest U that it takes, from 1 at the bottom. `row` and `column` are where a rack
+    stands on the floor, from 0 on; where None, racks follow each other in the rows of their pod.
+    """
 
     id: str
     kind: ContainerKind
@@ -129,3 +133,5 @@ class Container:
     height_u: float | None = None
     power_w: float | None = None
     weight_kg: float | None = None
+    row: int | None = None
+    column: int | None = None

@@ -125,4 +125,7 @@ def check_container(container: Container) -> None:
     if type(container.kind) is not ContainerKind:
         _kind("container", container.id, container.kind, ContainerKind)
     _text("container", container.id, "label", container.label)
+    for name, place in (("row", container.row), ("column", container.column)):
+        if place is not None:
+            _integer("container", container.id, name, place, least=0)
     _rack_fields("container", container)
