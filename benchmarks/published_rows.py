@@ -51,6 +51,7 @@ DEEPSEEK_V2: Data = {
 OLD_STYLE = frozenset({"GPT", "BLOOM", "MPT"})
 EARLY = ("narayanan21", "mtnlg", "korthikanti22", "vtrain", "bloom")
 WITHOUT_OVERLAP = (*EARLY, "megascale-megatron", "simumax")
+LISTS = "matrix-list"  # DeepSpeed in 2021: stage3.py and partition_parameters.py of its releases 0.3
 NARROW_GRADIENTS = ("narayanan21", "mtnlg", "korthikanti22", "vtrain", "bloom", "mosaic")
 DEDUPLICATED = ("mbridge", "deepseek-v3")
 VOCABULARY = {"GPT": 51200, "MPT": 50368}
@@ -335,6 +336,8 @@ def _parallel(case: Data, completed: list[str], *, early: bool, layers: int) -> 
     if "sp" not in given and sizes["tp"] > 1:
         completed.append(f"sequence parallelism {'off' if early else 'on'}")
     zero, reshard, shard = _zero(given, dp, completed)
+    if zero == 3:
+        completed.append(f"gathers by {'matrix, as lists' if early else 'layer'}")
     return {
         **sizes,
         "dp": dp,
@@ -342,6 +345,7 @@ def _parallel(case: Data, completed: list[str], *, early: bool, layers: int) -> 
         "sequence_parallel": bool(given.get("sp", not early)),
         "zero": zero,
         "reshard": reshard,
+        "zero3_unit": LISTS if early and zero == 3 else "layer",
         "dp_shard": shard,
         "layers_per_stage": _layers(layers, sizes["pp"] * vpp, completed),
         "scatter_gather": early and sizes["tp"] > 1 and sizes["pp"] > 1 and not given.get("sp"),

@@ -10,7 +10,7 @@ from benchmarks.published_rows import Row
 from model.analysis import analyse
 from model.document.document import Document
 from model.errors import RailsketchError
-from model.job.memory import COMMUNICATOR_BYTES, CONTEXT_BYTES, FRAGMENTATION, StageMemory
+from model.job.memory import StageMemory, around_bytes
 from model.job.sizes import grid_of, microbatches
 from model.job.spec import JobSpec, parse_job
 from model.step.report import StepReport
@@ -80,7 +80,7 @@ def run_row(row: Row) -> Outcome:
     return Outcome(
         row,
         time_s=extended(lengths, [report.totals.time_s for report in reports]),
-        memory_gib=max(_allocated(row, one) for one in reports[-1].memory) / GIB,
+        memory_gib=max(_allocated(job, row.gpus, one) for one in reports[-1].memory) / GIB,
         waits=" ".join(
             f"{name} {100 * seconds / totals.time_s:.0f}"
             for name, seconds in parts.items()
@@ -121,9 +121,6 @@ def extended(lengths: Sequence[StepLength], times: Sequence[float]) -> float:
     return times[-1] + each * (last.whole - last.microbatches)
 
 
-def _allocated(row: Row, stage: StageMemory) -> float:
+def _allocated(job: JobSpec, gpus: int, stage: StageMemory) -> float:
     """What an allocator counts: without context, communicator buffers and fragmentation (conventions 27)."""
-    sizes = row.job["parallel"]
-    dimensions = sum(sizes[name] > 1 for name in ("tp", "cp", "ep", "pp", "dp"))
-    outside = CONTEXT_BYTES + COMMUNICATOR_BYTES * dimensions + FRAGMENTATION * stage.activations_bytes
-    return float(stage.total_bytes - outside)
+    return stage.total_bytes - around_bytes(job, grid_of(job, gpus), stage.activations_bytes)

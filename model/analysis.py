@@ -27,6 +27,7 @@ from model.step.estimate import estimate_time
 from model.step.figures import figures_of
 from model.step.report import Analysis, StepReport
 from model.step.schedule import pipeline_schedule
+from model.step.small import small_latencies
 from model.step.stage_devices import GpuKinds, StageDevices, gpu_kinds, stage_devices
 from model.step.what_if import Simulated
 from model.step.work import Choices
@@ -206,6 +207,7 @@ def _prepared(document: Document, compiled: Compiled, placement: Placement, say:
         schedule=schedule,
         choices=Choices(job.overlap.pipeline, job.overlap.experts, job.overlap.sm_share),
         arithmetic=_arithmetic(job, shape, placement, planned.grid.dp, devices.peak_flops),
+        small=small_latencies(job, fabric, placement),
     )
     return _Prepared(planned, shape, kinds, devices, inputs, stage_of_label)
 

@@ -82,6 +82,9 @@ GROUPS: tuple[Group, ...] = (
             FieldSpec("parallel.reshard", "Gather weights again for backward", "flag",
                       "ZeRO-3 lets the gathered weights go after forward",
                       when=lambda job: job.parallel.zero == 3),
+            FieldSpec("parallel.zero3_unit", "Gathered at once", "choice",
+                      "What ZeRO-3 gathers and scatters in one operation, each with its own latency",
+                      when=lambda job: job.parallel.zero == 3),
             FieldSpec("gradient_precision", "Gradients in", "choice", "Precision in which they are reduced"),
             FieldSpec("recompute", "Recompute", "choice", "What the backward works out again"),
             FieldSpec("attention", "Attention", "choice"),
@@ -177,6 +180,22 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
+        "Memory beside state and activations",
+        (
+            FieldSpec("memory.context_bytes", "Runtime", "bytes", "Context and libraries on each GPU"),
+            FieldSpec("memory.communicator_bytes", "Communicators", "bytes",
+                      "Buffers for each of TP, CP, EP, PP and DP above 1"),
+            FieldSpec("memory.fragmentation", "Fragmentation", "share",
+                      "Of the activations, what the allocator cannot use"),
+            FieldSpec("memory.gathered_layers", "Layers gathered", "number",
+                      "Layers whose weights ZeRO-3 holds whole at once", low=0,
+                      when=lambda job: job.parallel.zero == 3),
+            FieldSpec("memory.gathered_gradients", "Layers of gradients", "number",
+                      "Layers whose gradients ZeRO-3 holds whole at once", low=0,
+                      when=lambda job: job.parallel.zero == 3),
+        ),
+    ),
+    Group(
         "Measured values in place of ours",
         (
             FieldSpec("calibration.mfu", "MFU", "share", "Of compute alone, as measured", "modelled"),
@@ -190,6 +209,11 @@ GROUPS: tuple[Group, ...] = (
 
 WORDS: Mapping[str, Mapping[object, str]] = {
     "parallel.zero": {0: "0: nothing sharded", 1: "1: optimizer", 2: "2: + gradients", 3: "3: + weights"},
+    "parallel.zero3_unit": {
+        "layer": "A layer",
+        "matrix": "A matrix",
+        "matrix-list": "A matrix, as a list",
+    },
     "recompute": {"none": "None", "selective": "Selective", "full": "Full"},
     "attention": {"flash": "Flash", "core": "Core"},
     "parallel.cp_algorithm": {"ring": "Ring", "all-gather": "All-gather", "ulysses": "Ulysses"},

@@ -62,9 +62,9 @@ def read_seconds(text: str) -> object:
     return number * _SECONDS[unit]
 
 
-def bytes_text(value: int) -> str:
+def bytes_text(value: float) -> str:
     """Bytes without loss in the largest unit that writes them shortly: 26214400 → "25 MiB"."""
-    best = f"{value} B"
+    best = f"{value:.10g} B"
     for unit in ("kB", "MB", "GB", "KiB", "MiB", "GiB"):
         number = value / _BYTES[unit.lower()]
         text = f"{number:.3f}".rstrip("0").rstrip(".")

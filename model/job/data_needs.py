@@ -8,7 +8,7 @@ from typing import Literal
 from model.job.exchange import Operation, When, Window
 from model.job.need import Members, Need
 from model.job.parameters import StageParameters
-from model.job.shape import StageLayers
+from model.job.shape import ModelShape, StageLayers
 from model.job.sizes import (
     activation_bytes,
     dense_shards,
@@ -25,24 +25,39 @@ MEGATRON_BUCKET_PER_REPLICA = 1_000_000
 DEEPSPEED_BUCKET = 500_000_000  # elements
 
 
-def data_needs(job: JobSpec, grid: Grid, held: StageParameters, layers: StageLayers) -> Iterator[Need]:
+def data_needs(
+    job: JobSpec, shape: ModelShape, grid: Grid, held: StageParameters, layers: StageLayers
+) -> Iterator[Need]:
     """Gradients and parameters of one stage, experts apart."""
+    dense, experts = _units(job, shape, layers)
     if grid.dp * grid.cp > 1:
-        yield from _Replicas(job, grid, held.stage, held.dense, layers.count, "dp-cp").needs()
+        yield from _Replicas(job, grid, held.stage, held.dense, dense, "dp-cp").needs()
     if grid.edp > 1:
-        yield from _Replicas(job, grid, held.stage, held.experts, layers.moe, "edp").needs()
+        yield from _Replicas(job, grid, held.stage, held.experts, experts, "edp").needs()
+
+
+def _units(job: JobSpec, shape: ModelShape, layers: StageLayers) -> tuple[int, int]:
+    """(of what is not an expert, of experts): what ZeRO-3 gathers one after the other, layers or matrices."""
+    if job.parallel.zero3_unit == "layer":
+        return layers.count, layers.moe
+    of_mlp, routed = shape.mlp_matrices, shape.moe
+    dense = layers.count * shape.attention_matrices + layers.dense * of_mlp
+    if routed is None:
+        return dense, 0
+    beside_experts = 1 + routed.shared_experts * of_mlp  # the router, and the experts that all tokens go to
+    return dense + layers.moe * beside_experts, layers.moe * routed.experts // job.parallel.ep * of_mlp
 
 
 class _Replicas:
-    """The exchanges of `parameters` on every rank of a stage, in units of `layers` under ZeRO-3."""
+    """The exchanges of `parameters` on every rank of a stage, under ZeRO-3 in so many units."""
 
     def __init__(
-        self, job: JobSpec, grid: Grid, stage: int, parameters: int, layers: int, key: Literal["dp-cp", "edp"]
+        self, job: JobSpec, grid: Grid, stage: int, parameters: int, units: int, key: Literal["dp-cp", "edp"]
     ) -> None:
         self._job, self._grid, self._stage, self._key = job, grid, stage, key
         self._gradients = gradient_bytes(job) * parameters
         self._weights = activation_bytes(job) * parameters
-        self._parameters, self._layers = parameters, layers
+        self._parameters, self._units = parameters, units
         self._suffix = "-experts" if key == "edp" else ""
         self._hybrid = shard_replicas(job, grid) > 1 and job.parallel.zero > 0
 
@@ -57,7 +72,7 @@ class _Replicas:
                              late, self._buckets())  # fmt: skip
         else:
             window = Window.LAYER if job.overlap.gradients else Window.NONE
-            buckets = self._layers if zero == 3 else self._buckets()
+            buckets = self._units if zero == 3 else self._buckets()
             yield self._need("dp.gradient", scatter.value, scatter, self._gradients, m, When.BACKWARD, window,
                              buckets)  # fmt: skip
         if self._hybrid:
@@ -65,10 +80,10 @@ class _Replicas:
         if zero == 3 and job.parallel.reshard:
             window = Window.LAYER if job.overlap.parameters else Window.NONE
             for name, when in (("forward", When.FORWARD), ("backward", When.BACKWARD)):
-                yield self._need("dp.parameters", name, gather, self._weights, m, when, window, self._layers)
+                yield self._need("dp.parameters", name, gather, self._weights, m, when, window, self._units)
         elif zero:
             window = Window.FIRST_FORWARD if job.overlap.parameters else Window.NONE
-            buckets = self._layers if zero == 3 else self._buckets()
+            buckets = self._units if zero == 3 else self._buckets()
             yield self._need("dp.parameters", gather.value, gather, self._weights, 1, When.PARAMETERS, window,
                              buckets)  # fmt: skip
 
@@ -108,4 +123,7 @@ class _Replicas:
             window=window,
             members=members if self._hybrid else "group",
             buckets=max(buckets, 1),
+            listed=self._job.parallel.zero == 3
+            and self._job.parallel.zero3_unit == "matrix-list"
+            and members == "shards",
         )

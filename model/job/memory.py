@@ -25,10 +25,6 @@ from model.job.spec import JobSpec
 from model.placement.grid import Grid
 
 FILL_LIMIT = 0.92
-CONTEXT_BYTES = 1.0e9
-COMMUNICATOR_BYTES = 0.3e9
-FRAGMENTATION = 0.05
-GATHERED_LAYERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +84,13 @@ def fits(job: JobSpec, world_size: int, hbm_bytes: float) -> bool:
     """Whether every stage of a legal job stays within `FILL_LIMIT` of a GPU's memory."""
     rows = stage_memory(job, model_shape(job), grid_of(job, world_size), [hbm_bytes] * job.parallel.pp)
     return all(row.total_bytes <= FILL_LIMIT * hbm_bytes for row in rows)
+
+
+def around_bytes(job: JobSpec, grid: Grid, activations_bytes: float) -> float:
+    """What no tensor of the job holds: runtime, buffers of communicators, fragmentation."""
+    own = job.memory
+    dimensions = sum(size > 1 for size in (grid.tp, grid.cp, grid.ep, grid.pp, grid.dp))
+    return own.context_bytes + own.communicator_bytes * dimensions + own.fragmentation * activations_bytes
 
 
 def layer_activations(job: JobSpec, shape: ModelShape, *, moe: bool, whole: bool = False) -> float:
@@ -198,17 +201,17 @@ def _other(
     chunks: Sequence[StageLayers],
     activations: float,
 ) -> float:
-    beta = activation_bytes(job)
-    dimensions = sum(size > 1 for size in (grid.tp, grid.cp, grid.ep, grid.pp, grid.dp))
-    total = CONTEXT_BYTES + COMMUNICATOR_BYTES * dimensions + FRAGMENTATION * activations
+    beta, layers = activation_bytes(job), sum(chunk.count for chunk in chunks)
+    total = around_bytes(job, grid, activations)
     if uses_sequence_parallelism(job):
         total += beta * tokens(job) * shape.hidden
     if job.parallel.zero == 3:
         largest = parameters.largest_layer
         over = (dense_shards(job, grid) > 1, expert_shards(job, grid) > 1)
         unit = largest.dense * over[0] + largest.experts * over[1]
-        gathered = unit * min(GATHERED_LAYERS, sum(chunk.count for chunk in chunks))
+        gathered = unit * min(job.memory.gathered_layers, layers)
         if not job.parallel.reshard:
             gathered = parameters.dense * over[0] + parameters.experts * over[1]
-        total += beta * gathered + gradient_bytes(job) * unit
+        gradients = unit * min(job.memory.gathered_gradients, layers)
+        total += beta * gathered + gradient_bytes(job) * gradients
     return total

@@ -1,8 +1,7 @@
 """What the groups of each pipeline stage have to exchange: operation, bytes, count and what may hide it.
 
 Which GPUs form the groups is `plan`. Token counts and probabilities of experts, the gradient norm and the
-loss are so small that they cost microseconds of latency and no bytes to speak of: they are left out, on links
-(conventions 19) and in time.
+loss cost latency and no bytes (conventions 19): they are no exchanges, see `model.step.small`.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def _one_way(job: JobSpec, shape: ModelShape, grid: Grid) -> Iterator[Need]:
         for stage in layers:
             yield from expert_needs(job, shape, grid, stage)
     for held, stage in zip(parameters, layers, strict=True):
-        yield from data_needs(job, grid, held, stage)
+        yield from data_needs(job, shape, grid, held, stage)
 
 
 def _both_ways(found: Iterator[Need], stages: int) -> Iterator[Need]:

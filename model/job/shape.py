@@ -39,6 +39,13 @@ class ModelShape:
         return 3 if self.mlp == "swiglu" else 2
 
     @property
+    def attention_matrices(self) -> int:
+        """Weight matrices of attention: queries, keys and values in one, and the output; MLA has one each."""
+        if self.attention.kind != "mla":
+            return 2
+        return 5 if self.attention.q_lora_rank else 4
+
+    @property
     def norm_width(self) -> int:
         """Parameters of one norm over the hidden width: weight, for LayerNorm also bias."""
         return self.hidden * (2 if self.norm == "layernorm" else 1)

@@ -50,7 +50,12 @@ class ModelObject(_Part):
 
 
 class Parallel(_Part):
-    """Parallel sizes and switches. `dp` None means "what is left"."""
+    """Parallel sizes and switches. `dp` None means "what is left".
+
+    `zero3_unit`: what ZeRO-3 gathers and scatters in one operation: a layer (FSDP), a weight matrix
+    (DeepSpeed), or a matrix handed over as a list of the parts of all ranks, each copied by a kernel of its
+    own (DeepSpeed in 2021).
+    """
 
     tp: Size = 1
     cp: Size = 1
@@ -63,6 +68,7 @@ class Parallel(_Part):
     sequence_parallel: bool = True
     zero: Annotated[int, Field(ge=0, le=3)] = 1
     reshard: bool = True
+    zero3_unit: Literal["layer", "matrix", "matrix-list"] = "layer"
     layers_per_stage: Annotated[tuple[Count, ...], Field(strict=False)] | None = None
     dp_shard: Size | None = None
     microbatch_group: Size | None = None
@@ -123,8 +129,25 @@ class Data(_Part):
     source: str | None = Field(default=None, alias="from")
 
 
+Bytes = Annotated[float, Field(ge=0, le=2.0**50)]
+
 # Far below anything measured, and large enough that no time of a step overflows.
 Efficiency = Annotated[float, Field(ge=1e-6, le=1, allow_inf_nan=False)]
+
+
+class Memory(_Part):
+    """What a GPU holds beside state and activations (`other_bytes`, conventions 27).
+
+    `context_bytes` the runtime; `communicator_bytes` for each of tp, cp, ep, pp, dp above 1; `fragmentation`
+    a share of the activations. `gathered_layers` layers of weights and `gathered_gradients` layers of
+    gradients are held whole at once under ZeRO-3.
+    """
+
+    context_bytes: Bytes = 1.0e9
+    communicator_bytes: Bytes = 0.3e9
+    fragmentation: Annotated[float, Field(ge=0, le=10)] = 0.05
+    gathered_layers: Annotated[int, Field(ge=0, le=65_536)] = 2
+    gathered_gradients: Annotated[int, Field(ge=0, le=65_536)] = 1
 
 
 class Calibration(_Part):
@@ -155,6 +178,7 @@ class JobSpec(_Part):
     routing: Routing = Routing()
     checkpoint: Checkpoint = Checkpoint()
     data: Data = Data()
+    memory: Memory = Memory()
     calibration: Calibration = Calibration()
     world: Annotated[tuple[str, ...], Field(strict=False)] | None = None
 

@@ -17,6 +17,7 @@ from model.step.seconds import TrackSeconds
 from model.step.segments import costs, peaks, segments_of
 from model.step.shares import Shares
 from model.step.simulate import Trace, simulate
+from model.step.small import Small
 from model.step.tracks import Tracks
 from model.step.work import Choices, step_work
 from model.traffic.types import Traffic
@@ -78,6 +79,7 @@ class Inputs:
     schedule: Schedule
     choices: Choices
     arithmetic: Arithmetic
+    small: Small
 
 
 def run_step(inputs: Inputs) -> Step:
@@ -125,6 +127,7 @@ def _simulated(inputs: Inputs, loads: csr_array) -> tuple[Shares, Trace]:
         inputs.seconds,
         inputs.schedule,
         inputs.choices,
+        inputs.small,
     )
     return shares, simulate(work, shares)
 

@@ -44,6 +44,7 @@ def estimate_time(inputs: Inputs) -> float:
         inputs.seconds,
         longer,
         inputs.choices,
+        inputs.small,
     )
     alone = _alone(inputs, work, more / microbatches)
     most = _Walk(work, longer, alone).time_s()
@@ -96,7 +97,8 @@ class _Walk:
         for track, own in enumerate(work.tracks):
             late = self._sum((*own.late_gradients, *own.before_optimizer))
             barrier = max(barrier, max(now[track], synced[track]) + late)
-        return barrier + max(own.optimizer_s + self._sum(own.after_optimizer) for own in work.tracks)
+        last = max(own.optimizer_s + self._sum(own.after_optimizer) for own in work.tracks)
+        return barrier + work.closing_s + last
 
     def _sum(self, wanted: Sequence[Run]) -> float:
         return sum(self._alone[run.instance] * run.share for run in wanted)
@@ -189,7 +191,8 @@ class _Walk:
         experts = all_of(lambda chunk: chunk.experts)
         throughout = all_of(lambda chunk: chunk.throughout) + (experts if hidden else 0.0)
         total = all_of(lambda chunk: chunk.leading) + beside(compute, throughout)
-        return total + all_of(lambda chunk: chunk.blocking) + (0.0 if hidden else experts)
+        waited = 0.0 if hidden else experts + sum(chunk.latency_s for chunk in chunks)
+        return total + all_of(lambda chunk: chunk.blocking) + waited
 
 
 def _alone(inputs: Inputs, work: Work, scale: float) -> Alone:

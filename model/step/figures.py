@@ -132,7 +132,7 @@ def _memory_figures(stage: StageMemory) -> Iterator[tuple[str, Figure]]:
         "gradients_bytes": "parameters of the rank × bytes per gradient, sharded from ZeRO-2 on",
         "optimizer_bytes": "parameters of the rank × (master copy + two moments), sharded from ZeRO-1 on",
         "activations_bytes": "bytes a layer keeps × layers × microbatches in flight, and the stage's ends",
-        "other_bytes": "runtime, communicators, gather buffers, 5 % of the activations",
+        "other_bytes": "runtime, communicators, gather buffers, fragmentation: by the job's memory settings",
     }
     total = stage.total_bytes
     for name, formula in formulas.items():

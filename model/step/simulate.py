@@ -300,6 +300,9 @@ class _Simulation:
         yield throughout
         for run in _all(chunks, lambda chunk: chunk.blocking if hidden else chunk.blocking + chunk.experts):
             yield self._launch(track, (run,))
+        latency = 0.0 if hidden else sum(chunk.latency_s for chunk in chunks)
+        if latency > 0:
+            yield latency
 
     def _compute_for(
         self, track: int, stretch: Stretch, throughout: list[Piece]
@@ -336,6 +339,8 @@ class _Simulation:
         self._note(track, start, BlockKind.GRADIENT_SYNC, self._waiting[track].total - waited)
         self._before_barrier -= 1
         if self._before_barrier == 0:
+            if self._work.closing_s > 0:
+                yield self._work.closing_s
             self._barrier.done = True
             self._barrier_s = self._now
             self._ended(self._now, self._barrier)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,7 @@ def stage_devices(kinds: GpuKinds, placement: Placement, tracks: Tracks, job: Jo
         busy = sum(count * kinds.pace(kind, stage) for kind, count in own)
         share = busy / (most * sum(count for _, count in own)) if most > 0 else 1.0
         paced = kinds.stages[slowest][stage]
-        seconds.append(TrackSeconds(stage, paced.chunks, paced.optimizer_s, float(min(share, 1.0))))
+        seconds.append(replace(paced, stage=stage, busy_share=float(min(share, 1.0))))
         memory[stage] = min(memory[stage], *(kinds.specs[kind].hbm_bytes for kind, _ in own))
     of_kind = np.bincount(kinds.kind_of_gpu[kinds.kind_of_gpu >= 0], minlength=len(kinds.kinds)).tolist()
     peaks = [spec.peak_flops(job.precision) for spec in kinds.specs]
@@ -148,20 +148,25 @@ def stage_seconds(job: JobSpec, shape: ModelShape, grid: Grid, spec: GpuSpec) ->
                 chunk.attention_s,
                 chunk.attention_backward_s,
                 float(layers.count),
+                layers.moe,
             )
         )
     if runs_both_ways(job):
         held = [own + other for own, other in zip(held, reversed(held), strict=True)]
     return tuple(
-        TrackSeconds(compute.stage, tuple(chunks), compute.optimizer_s)
+        TrackSeconds(
+            compute.stage, tuple(chunks), compute.optimizer_s, issue_s=spec.kernel_issue_s(job.precision)
+        )
         for compute, chunks in zip(computes, held, strict=True)
     )
 
 
 def _paced(stage: TrackSeconds, speed: float) -> TrackSeconds:
     """The times of a GPU that delivers a share of its compute."""
-    return TrackSeconds(
-        stage.stage, tuple(chunk.paced(speed) for chunk in stage.chunks), stage.optimizer_s / speed
+    return replace(
+        stage,
+        chunks=tuple(chunk.paced(speed) for chunk in stage.chunks),
+        optimizer_s=stage.optimizer_s / speed,
     )
 
 

@@ -15,6 +15,7 @@ from model.placement.types import Placement
 from model.step.orders import Direction, Operation, runs
 from model.step.schedule import Schedule
 from model.step.seconds import ChunkSeconds, TrackSeconds
+from model.step.small import Small
 from model.step.tracks import PER_MICROBATCH, Tracks
 from model.traffic.types import Traffic
 
@@ -49,7 +50,8 @@ class Chunk:
 
     `leading` comes first; `throughout` runs beside all stretches; `blocking` follows them, one after the
     other; `experts` do so too, or run throughout where forwards and backwards pair up to hide them: always
-    where two are joined, else with `overlap.experts` where they alternate.
+    where two are joined, else with `overlap.experts` where they alternate. `latency_s`: of what goes with the
+    experts and is too small to be an exchange; hidden with them.
     """
 
     stretches: tuple[Stretch, ...]
@@ -57,6 +59,7 @@ class Chunk:
     throughout: tuple[Run, ...] = ()
     blocking: tuple[Run, ...] = ()
     experts: tuple[Run, ...] = ()
+    latency_s: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -93,7 +96,8 @@ class Work:
     dimension at a track, each kind of send; `buckets` the parts in which it follows a backward or leads a
     forward;
     `hides_in_pipeline` whether waiting for it counts only when the pipeline part is over. `holds_sender`: a
-    rank goes on when its send has arrived.
+    rank goes on when its send has arrived. `closing_s`: from the last sum of gradients of all ranks to the
+    optimizer.
     """
 
     schedule: Schedule
@@ -106,6 +110,7 @@ class Work:
     buckets: tuple[int, ...]
     hides_in_pipeline: tuple[bool, ...]
     holds_sender: bool
+    closing_s: float
 
 
 _SENDS = frozenset({When.AFTER_FORWARD, When.AFTER_BACKWARD})
@@ -128,6 +133,7 @@ def step_work(
     seconds: Sequence[TrackSeconds],
     schedule: Schedule,
     choices: Choices,
+    small: Small,
 ) -> Work:
     """Sort the instances of `traffic` into what each track does.
 
@@ -142,9 +148,9 @@ def step_work(
     for number, (exchange, label) in enumerate(
         zip(of_instance, traffic.instance_stage.tolist(), strict=True)
     ):
-        alphas.append(float(traffic.alpha_s[number]) * exchange.count_per_step * exchange.time_factor)
         own = exchange.stages == label
         members.append(_participants(exchange, label, of_gpu[exchange.groups[own]], tracks.count))
+        alphas.append(_latency_s(exchange, float(traffic.alpha_s[number]), seconds[members[-1][0]].issue_s))
         streams.append(numbered.setdefault(_stream(exchange, number, members[-1]), len(numbered)))
         for track in members[-1]:
             drawers[track].chosen[exchange.when].append(number)
@@ -152,7 +158,7 @@ def step_work(
             for target in np.unique(of_gpu[exchange.groups[own][:, 1]]).tolist():
                 drawers[members[-1][0]].sends[target].append(number)
     makers = [
-        _Maker(track, drawer, of_instance, own, schedule, tracks.stages)
+        _Maker(track, drawer, of_instance, own, schedule, tracks.stages, small)
         for track, (drawer, own) in enumerate(zip(drawers, seconds, strict=True))
     ]
     return Work(
@@ -166,7 +172,14 @@ def step_work(
         buckets=tuple(max(exchange.buckets, 1) for exchange in of_instance),
         hides_in_pipeline=tuple(one.when is When.GRADIENTS and not one.blocking for one in of_instance),
         holds_sender=_deals_in_turn(schedule) and not choices.pipeline,
+        closing_s=small.closing_s,
     )
+
+
+def _latency_s(exchange: Exchange, alpha_s: float, issue_s: float) -> float:
+    """Of all operations of a step: every bucket has the latency of its own steps."""
+    each = alpha_s * exchange.buckets * exchange.time_factor + exchange.host_kernels * issue_s
+    return each * exchange.count_per_step
 
 
 def _deals_in_turn(schedule: Schedule) -> bool:
@@ -203,7 +216,9 @@ class _Maker:
         seconds: TrackSeconds,
         schedule: Schedule,
         stages: int,
+        small: Small,
     ) -> None:
+        self._small = small
         self._first_track = track - track % stages
         self._rank = track % stages
         self._drawer = drawer
@@ -295,11 +310,12 @@ class _Maker:
     def _chunk(self, direction: Direction, chunk: int) -> Chunk:
         own = self._seconds.chunks[chunk]
         if direction is Direction.FORWARD:
-            return self._forward(own, list(self._runs((direction,), When.FORWARD, chunk)))
+            made = self._forward(own, list(self._runs((direction,), When.FORWARD, chunk)))
+            return replace(made, latency_s=own.routed * self._small.forward_s)
         backwards = (Direction.BACKWARD, Direction.INPUT_GRADIENT)
         found = list(self._runs(backwards, When.BACKWARD, chunk))
         if direction is Direction.BACKWARD:
-            return self._backward(own, found)
+            return replace(self._backward(own, found), latency_s=own.routed * self._small.backward_s)
         late = [one for one in found if one[0].dimension == "dp" and one[0].operation in _SCATTERS]
         split = self._operations.get((Direction.WEIGHT_GRADIENT, chunk), 0)
         if direction is Direction.WEIGHT_GRADIENT:
@@ -329,7 +345,7 @@ class _Maker:
     def _input_gradient(self, own: ChunkSeconds, found: list[tuple[Exchange, Run]]) -> Chunk:
         """Without the weight-gradient GEMMs, which hide nothing when they run later."""
         bare = replace(own, backward_s=max(own.backward_s - own.wgrad_s, 0.0), wgrad_s=0.0)
-        return self._backward(bare, found)
+        return replace(self._backward(bare, found), latency_s=own.routed * self._small.backward_s)
 
     # Sends
 

@@ -1,4 +1,4 @@
-"""α of one operation, per group: NCCL's latencies for the Simple protocol (traffic_model §5.3).
+"""α of one operation, per group: NCCL's latencies, of the Simple protocol where none is named (§5.3).
 
 The catalogue's step over the network stands for everything inside a site. Only a link that by itself takes
 longer (a fibre of more than about 3 km) adds its latency, each time that data cross it: `long_links`.
@@ -19,20 +19,22 @@ def hop_s(inside: BoolArray) -> FloatArray:
     return np.where(inside, alpha.hop_s("ring", "nvlink"), alpha.hop_s("ring", "network"))
 
 
-def ring_s(steps: int, between: IndexArray) -> FloatArray:
+def ring_s(steps: int, between: IndexArray, protocol: str = "Simple") -> FloatArray:
     """Base latency, `steps` steps in all, `between` (groups,) of them over the network, the rest NVLink."""
     alpha = catalog().alpha
-    inside = (steps - between) * alpha.hop_s("ring", "nvlink")
-    latency: FloatArray = alpha.base_s("ring") + inside + between * alpha.hop_s("ring", "network")
+    inside = (steps - between) * alpha.hop_s("ring", "nvlink", protocol)
+    over_network = between * alpha.hop_s("ring", "network", protocol)
+    latency: FloatArray = alpha.base_s("ring", protocol) + inside + over_network
     return latency
 
 
-def tree_s(largest: IndexArray, parts: IndexArray) -> FloatArray:
+def tree_s(largest: IndexArray, parts: IndexArray, protocol: str = "Simple") -> FloatArray:
     """Base, and up and down: the chain inside the largest part, log2 (rounded down) of the parts."""
     alpha = catalog().alpha
     levels = np.floor(np.log2(np.maximum(parts, 1)))
-    inside = (largest - 1) * (2 * alpha.hop_s("tree", "nvlink"))
-    latency: FloatArray = alpha.base_s("tree") + inside + levels * (2 * alpha.hop_s("tree", "network"))
+    inside = (largest - 1) * (2 * alpha.hop_s("tree", "nvlink", protocol))
+    between = levels * (2 * alpha.hop_s("tree", "network", protocol))
+    latency: FloatArray = alpha.base_s("tree", protocol) + inside + between
     return latency
 
 

@@ -197,6 +197,8 @@ def type_text(qtbot: QtBot, panel: JobPanel, path: str, text: str) -> TextField:
         ("overlap.sm_share", "12,5 %", 0.125, "12.5 %"),
         ("experts.capacity_factor", "1.25", 1.25, "1.25"),
         ("checkpoint.every_steps", "1,000", 1000, "1,000"),
+        ("memory.context_bytes", "1.5 GB", 1.5e9, "1.5 GB"),
+        ("memory.fragmentation", "2.5", 0.025, "2.5 %"),
         ("calibration.mfu", "41", 0.41, "41 %"),
         ("calibration.layer_forward_s", "2.5 ms", 0.0025, "2.5 ms"),
     ],
@@ -215,7 +217,7 @@ def test_typed_fields_of_more(
     stack.redo()
     assert field.text() == text
     type_text(qtbot, panel, path, "")
-    if path != "overlap.sm_share":
+    if not path.startswith(("overlap.sm_share", "memory.")):  # these have no "none"
         assert value_at(context.document.document.job, path) is None
 
 
@@ -240,6 +242,22 @@ def test_fields_come_and_go_with_their_effect(qtbot: QtBot, context: AppContext)
     qtbot.keyClick(policy, Qt.Key.Key_Up)
     assert context.document.document.job.routing.policy == "even" and seed.isVisible()
     assert not fields["routing.queue_pairs"].isVisible()
+
+
+def test_fields_of_zero_3(qtbot: QtBot, context: AppContext) -> None:
+    panel = unfolded(qtbot, context, "parallel.zero=3")
+    unit, layers = panel.more.fields["parallel.zero3_unit"], panel.more.fields["memory.gathered_layers"]
+    assert isinstance(unit, ChoiceField) and unit.isVisible() and unit.currentText() == "A layer"
+    unit.setFocus()
+    qtbot.keyClick(unit, Qt.Key.Key_Down)
+    assert context.document.document.job.parallel.zero3_unit == "matrix"
+    assert isinstance(layers, NumberField) and layers.isVisible()
+    layers.setFocus()
+    qtbot.keyClick(layers, Qt.Key.Key_Down)
+    assert context.document.document.job.memory.gathered_layers == 1
+    context.document.undo_stack.undo()
+    assert context.document.document.job.memory.gathered_layers == 2
+    assert not unfolded(qtbot, context, "parallel.zero=1").more.fields["memory.gathered_layers"].isVisible()
 
 
 def test_interleaving_shows_its_fields_and_its_rules(qtbot: QtBot, context: AppContext) -> None:

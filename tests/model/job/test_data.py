@@ -33,6 +33,30 @@ def test_t16_fsdp_of_1024() -> None:
     assert {x.buckets for x in of_data(own, 1024)} == {80}
 
 
+@pytest.mark.parametrize(
+    ("unit", "buckets", "kernels"),
+    [("layer", 80, 0), ("matrix", 80 * 5, 0), ("matrix-list", 80 * 5, 80 * 5 * 1024)],
+)
+def test_units_of_zero_3(unit: str, buckets: int, kernels: int) -> None:
+    """Of a layer: queries, keys and values in one, output, gate, up and down; bytes and counts stay."""
+    own = job("llama3-70b", {"zero": 3, "zero3_unit": unit}, global_batch=1024)
+    found = of_data(own, 1024)
+    assert {(x.buckets, x.host_kernels) for x in found} == {(buckets, kernels)}
+    whole = of_data(job("llama3-70b", {"zero": 3}, global_batch=1024), 1024)
+    assert [(x.message_bytes, x.count_per_step) for x in found] == [
+        (x.message_bytes, x.count_per_step) for x in whole
+    ]
+
+
+def test_units_of_experts() -> None:
+    """Mixtral, EP 8: each of 32 layers has attention and router, and one expert of three matrices."""
+    own = job("mixtral-8x7b", {"zero": 3, "zero3_unit": "matrix", "ep": 8}, global_batch=64)
+    buckets = {
+        x.kind.removesuffix(".gradient"): x.buckets for x in of_data(own, 64) if x.operation is SCATTER
+    }
+    assert sorted(buckets.values()) == [32 * 3, 32 * 3]
+
+
 def test_zero_2_scatters_gradients_in_every_microbatch() -> None:
     gradient, parameters = of_data(llama_t3({"zero": 2}), 1024, stage=1)
     assert (gradient.operation, gradient.count_per_step, gradient.when) == (SCATTER, 32, When.BACKWARD)

@@ -52,6 +52,25 @@ def test_zero_3_shards_everything_and_gathers_two_layers() -> None:
     assert kept.other_bytes - plain.other_bytes == pytest.approx(2 * 2_139_422_720 + 4 * 106_971_136)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "more"),
+    [
+        ("context_bytes", 3.0e9, 2.0e9),
+        ("communicator_bytes", 0.5e9, 3 * 0.2e9),  # tp, pp and dp
+        ("fragmentation", 0.0, None),
+        ("gathered_layers", 3, 2 * 106_971_136),
+        ("gathered_gradients", 0, -4 * 106_971_136),
+    ],
+)
+def test_what_surrounds_the_state_is_a_setting(field: str, value: float, more: float | None) -> None:
+    usual = memory(llama_t3({"zero": 3}), 1024)[1]
+    changed = memory(llama_t3({"zero": 3}, memory={field: value}), 1024)[1]
+    if more is None:
+        more = -0.05 * usual.activations_bytes
+    assert changed.other_bytes - usual.other_bytes == pytest.approx(more)
+    assert changed.total_bytes - usual.total_bytes == pytest.approx(more)
+
+
 def test_t7_activations_of_the_llama_list() -> None:
     own = llama_t3()
     assert layer_activations(own, model_shape(own), moe=False) == 281_280_512 == 274_688 * 8192 // 8

@@ -19,15 +19,16 @@ def test_the_job_has_the_fields_of_the_format_and_no_others() -> None:
     names = {
         "": "model sequence_length global_batch microbatch precision gradient_precision vocabulary_multiple "
         "parallel schedule recompute attention overlap experts collectives routing checkpoint data "
-        "calibration world",
+        "memory calibration world",
         "parallel": "tp cp ep etp pp dp vpp order sequence_parallel zero reshard layers_per_stage dp_shard "
-        "microbatch_group cp_algorithm scatter_gather",
+        "microbatch_group cp_algorithm scatter_gather zero3_unit",
         "overlap": "gradients parameters pipeline tensor experts bucket_bytes sm_share",
         "experts": "imbalance dispatch dispatch_precision capacity_factor node_limit",
         "collectives": "tp cp ep dp",
         "routing": "policy queue_pairs seed",
         "checkpoint": "every_steps to",
         "data": "bytes_per_token from",
+        "memory": "context_bytes communicator_bytes fragmentation gathered_layers gathered_gradients",
         "calibration": "mfu layer_forward_s gemm_efficiency",
     }
     written = JobSpec().to_json()

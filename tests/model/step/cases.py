@@ -16,6 +16,7 @@ from model.step.orders import Direction
 from model.step.orders import Operation as Piece
 from model.step.schedule import Schedule, pipeline_schedule
 from model.step.seconds import ChunkSeconds, TrackSeconds
+from model.step.small import Small
 from model.step.tracks import Tracks, one_class
 from model.step.work import Choices
 from model.traffic.types import Fabric, Traffic
@@ -39,6 +40,9 @@ class Case:
     group: int | None = None
     choices: Choices = field(default_factory=Choices)
     payload_share: float = 1.0
+    routed: int = 0
+    issue_s: float = 0.0
+    small: Small = field(default_factory=Small)
     exchanges: list[Exchange] = field(default_factory=list)
     instances: list[tuple[int, int]] = field(default_factory=list)
     loads: list[Mapping[int, float]] = field(default_factory=list)
@@ -158,10 +162,15 @@ class Case:
         copies = 2 if self.schedule == "dualpipe" and self.stages > 1 else 1
         chunks = self.pipeline().chunks
         one = ChunkSeconds(
-            self.forward_s, self.backward_s, self.dgrad_s, self.wgrad_s, self.attention_s
+            self.forward_s,
+            self.backward_s,
+            self.dgrad_s,
+            self.wgrad_s,
+            self.attention_s,
+            routed=self.routed,
         ).paced(chunks / copies)
         return tuple(
-            TrackSeconds(track % self.stages, (one,) * chunks, self.optimizer_s)
+            TrackSeconds(track % self.stages, (one,) * chunks, self.optimizer_s, issue_s=self.issue_s)
             for track in range(self.tracks().count)
         )
 
@@ -187,6 +196,7 @@ class Case:
             schedule=self.pipeline(),
             choices=self.choices,
             arithmetic=Arithmetic(1.0, 1.0, 1.0, 1.0, self.stages),
+            small=self.small,
         )
 
     def run(self) -> Step:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from model.job.exchange import When, Window
+from model.step.small import Small
 from tests.model.step.cases import Case, moved
 
 
@@ -120,6 +121,44 @@ def test_buckets_follow_the_last_backward(buckets: int, shown: float) -> None:
         When.GRADIENTS, window=Window.LAST_BACKWARD, dimension="dp", loads={0: {0: 3.0}}, buckets=buckets
     )
     assert case.run().totals.time_s == pytest.approx(6 + shown, rel=1e-9)
+
+
+@pytest.mark.parametrize("buckets", [1, 3])
+def test_every_bucket_has_its_own_latency(buckets: int) -> None:
+    # After the last backward: 0.5 s of latency for each of the buckets, and 4 s of bytes together.
+    case = Case(microbatches=2, rates=[10.0])
+    case.exchange(When.GRADIENTS, dimension="dp", loads={0: {0: 40.0}}, alpha_s=0.5, buckets=buckets)
+    assert case.run().totals.time_s == pytest.approx(6 + 4 + 0.5 * buckets)
+
+
+def test_the_host_issues_a_kernel_for_every_part_of_a_list() -> None:
+    # 12 kernels of 0.25 s before each of 2 microbatches moves its 20 B at 10 B/s.
+    case = Case(microbatches=2, rates=[10.0], issue_s=0.25)
+    case.exchange(When.FORWARD, dimension="dp", loads={0: {0: 40.0}}, count=2, host_kernels=12)
+    totals = case.run().totals
+    assert totals.exposed_s["dp"] == pytest.approx(2 * (12 * 0.25 + 2))
+    assert totals.time_s == pytest.approx(6 + 10)
+
+
+def test_small_exchanges_are_waited_for_and_are_bubble() -> None:
+    # 2 microbatches on 3 layers with experts: 3 · (0.1 + 0.05) s each, and 0.5 s before the optimizer (1 s).
+    case = Case(microbatches=2, routed=3, optimizer_s=1.0, small=Small(0.1, 0.05, 0.5))
+    totals = case.run().totals
+    assert totals.time_s == pytest.approx(6 + 2 * 0.45 + 0.5 + 1.0)
+    assert totals.bubble_s == pytest.approx(2 * 0.45 + 0.5)
+    assert (totals.compute_s, totals.optimizer_s) == (pytest.approx(6.0), pytest.approx(1.0))
+    assert not any(totals.exposed_s.values())
+
+
+def test_small_exchanges_of_experts_hide_with_them() -> None:
+    # DualPipe joins a forward and a backward in its steady part, where nothing waits for experts.
+    def bubble(small: Small) -> float:
+        return (
+            Case(stages=2, microbatches=8, routed=1, schedule="dualpipe", small=small).run().totals.bubble_s
+        )
+
+    shown = bubble(Small(0.1, 0.1)) - bubble(Small())
+    assert 0 < shown < 2 * 8 * 0.1 / 2
 
 
 def test_without_overlap_all_of_the_gradient_sync_shows() -> None:
