@@ -44,7 +44,7 @@ class Lines:
         cls, curves: Curves, width: FloatArray, rows: IntArray, names: Sequence[str], camera: Camera
     ) -> Lines:
         """The lines of some strands in a view."""
-        flat = camera.points(Curves(curves.control[rows]).flat()) * camera.ratio
+        flat = camera.points(curves.taken(rows).flat()) * camera.ratio
         return cls(camera, rows, tuple(names), flat, width[rows] * camera.ratio)
 
     def taken(self, order: NDArray[np.integer]) -> Lines:

@@ -1,4 +1,4 @@
-"""Where strands run: one cubic each, vertical tangents at its ends, cut in the middle."""
+"""Where strands run: curved, straight or with corners, upright at their ends, cut in the middle."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from gui.canvas.scene_index import FloatArray, IntArray
 from gui.canvas.strands import Strands
+from model.document.view_state import LinkStyle
 
 BENT = 0.5
 SPREAD = 0.80
+LANE_FROM, LANE_TO = 0.25, 0.75
+"""Between which parts of a gap links with corners run along it."""
 _CORRIDOR = 6.0  # how near to a straight line between two boxes another one may stand
 
 _TOP, _BOTTOM, _LEFT, _RIGHT = range(4)
@@ -21,49 +24,114 @@ PIECES_A_HALF = 8
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Cubics of s strands: `control` (s, 4, 2) in scene units, from the first end to the second."""
+    """Where s strands run: `control` (s, 4, 2) in scene units, from the first end to the second.
+
+    A cubic each, or where `cornered` the straight pieces through its four points.
+    """
 
     control: FloatArray
+    cornered: bool = False
+
+    def like(self, control: FloatArray) -> Curves:
+        """Others of the same kind."""
+        return Curves(control, self.cornered)
+
+    def taken(self, rows: NDArray[np.integer]) -> Curves:
+        """Those of some strands."""
+        return self.like(self.control[rows])
 
     def halves(self) -> FloatArray:
-        """(s, 2, 4, 2): each cubic cut in the middle; both halves begin at their own end."""
+        """(s, 2, 4, 2): each cut in the middle; both halves begin at their own end."""
         p0, p1, p2, p3 = (self.control[:, k] for k in range(4))
-        q0, q1, q2 = (p0 + p1) / 2, (p1 + p2) / 2, (p2 + p3) / 2
-        r0, r1 = (q0 + q1) / 2, (q1 + q2) / 2
-        middle = (r0 + r1) / 2
-        return np.stack(
-            (np.stack((p0, q0, r0, middle), axis=1), np.stack((p3, q2, r1, middle), axis=1)), axis=1
-        )
+        if self.cornered:
+            middle = (p1 + p2) / 2
+            first, second = (p0, p1, (p1 + middle) / 2, middle), (p3, p2, (p2 + middle) / 2, middle)
+        else:
+            q0, q1, q2 = (p0 + p1) / 2, (p1 + p2) / 2, (p2 + p3) / 2
+            r0, r1 = (q0 + q1) / 2, (q1 + q2) / 2
+            middle = (r0 + r1) / 2
+            first, second = (p0, q0, r0, middle), (p3, q2, r1, middle)
+        return np.stack((np.stack(first, axis=1), np.stack(second, axis=1)), axis=1)
 
     def flat(self) -> FloatArray:
-        """(s, 2·pieces + 1, 2): points along each cubic; the middle one is where it is cut."""
-        t = np.linspace(0.0, 1.0, 2 * PIECES_A_HALF + 1)
-        basis = np.stack(((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3))
-        return np.einsum("kp,skd->spd", basis, self.control)
+        """(s, 2·pieces + 1, 2): points along each, corners among them; the middle one is where it is cut."""
+        if self.cornered:
+            quarter = PIECES_A_HALF // 2
+            t = np.concatenate(
+                [np.arange(quarter) * step / quarter + start
+                 for start, step in ((0.0, 1 / 3), (1 / 3, 1 / 6), (0.5, 1 / 6), (2 / 3, 1 / 3))] + [[1.0]]
+            )  # fmt: skip
+        else:
+            t = np.linspace(0.0, 1.0, 2 * PIECES_A_HALF + 1)
+        return np.einsum("kp,skd->spd", self._basis(t), self.control)
 
     def point(self, t: float) -> FloatArray:
-        """(s, 2): the point of each cubic at parameter `t`."""
-        basis = np.array(((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3))
-        return np.einsum("k,skd->sd", basis, self.control)
+        """(s, 2): the point of each at parameter `t`; 0.5 is the middle."""
+        return np.einsum("kp,skd->spd", self._basis(np.array([t])), self.control)[:, 0]
+
+    def _basis(self, t: FloatArray) -> FloatArray:
+        """(4, points): how much of each control point."""
+        if not self.cornered:
+            return np.stack(((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3))
+        return np.maximum(0.0, 1.0 - np.abs(3.0 * t[None, :] - np.arange(4.0)[:, None]))
 
 
-def route(strands: Strands, devices: FloatArray) -> Curves:
-    """One cubic per strand, its ends spread along the sides of the boxes in the order of where they lead.
+def route(strands: Strands, devices: FloatArray, style: LinkStyle = LinkStyle.CURVED) -> Curves:
+    """Where strands run, their ends spread along the sides of the boxes in the order of where they lead.
 
-    `devices` (n, 4) are all boxes; a link in a row of them goes straight, or in an arch over those between.
+    `devices` (n, 4) are all boxes; a link in a row of them goes straight, or in an arch over those between,
+    also where links are straight.
     """
+    cornered = style is LinkStyle.ORTHOGONAL
     if not len(strands):
-        return Curves(np.zeros((0, 4, 2)))
+        return Curves(np.zeros((0, 4, 2)), cornered)
     side = _sides(strands.box, devices)
     anchor = _anchors(strands, side)
     reach = np.abs(anchor[:, 1] - anchor[:, 0])
     vertical = side < _LEFT
     arch = vertical[:, 0] & (side[:, 0] == side[:, 1])
-    bend = np.where(vertical[:, 0], reach[:, 1], reach[:, 0]) * BENT
-    bend = np.where(arch, 30.0 + 0.18 * reach[:, 0], bend)
-    first = anchor[:, 0] + _OUT[side[:, 0]] * bend[:, None]
-    second = anchor[:, 1] + _OUT[side[:, 1]] * bend[:, None]
-    return Curves(np.stack((anchor[:, 0], first, second, anchor[:, 1]), axis=1))
+    bend = np.where(vertical[:, 0], reach[:, 1], reach[:, 0])[:, None] * np.full(2, BENT)
+    if cornered:
+        bend = np.where(vertical[:, :1], _lanes(strands, anchor, reach[:, 1]), bend)
+    bend = np.where(arch[:, None], (30.0 + 0.18 * reach[:, 0])[:, None], bend)
+    first = anchor[:, 0] + _OUT[side[:, 0]] * bend[:, :1]
+    second = anchor[:, 1] + _OUT[side[:, 1]] * bend[:, 1:]
+    if style is LinkStyle.STRAIGHT:
+        way = (anchor[:, 1] - anchor[:, 0]) / 3
+        first = np.where(arch[:, None], first, anchor[:, 0] + way)
+        second = np.where(arch[:, None], second, anchor[:, 1] - way)
+    if cornered and arch.any():  # its two posts end at one height
+        top = np.minimum(first[arch, 1], second[arch, 1])
+        first[arch, 1] = second[arch, 1] = top
+    return Curves(np.stack((anchor[:, 0], first, second, anchor[:, 1]), axis=1), cornered)
+
+
+def _lanes(strands: Strands, anchor: FloatArray, reach: FloatArray) -> FloatArray:
+    """(s, 2): how far from each end a strand with corners turns: those of one lower end at one height, those
+    of neighbours at another, so that what runs along is told apart.
+    """
+    a_low = anchor[:, 0, 1] >= anchor[:, 1, 1]
+    rows = np.arange(len(anchor))
+    lower = anchor[rows, np.where(a_low, 0, 1)]
+    upper = anchor[rows, np.where(a_low, 1, 0)]
+    end = strands.end[rows, np.where(a_low, 0, 1)]
+    box = strands.box[rows, np.where(a_low, 0, 1)]
+    gap = np.round(np.stack((lower[:, 1], upper[:, 1]), axis=1)).astype(np.int64)
+    _known, of_gap = np.unique(gap, axis=0, return_inverse=True)
+    order = np.lexsort((end, box[:, 0] + box[:, 2], of_gap))
+    fresh = np.diff(of_gap[order], prepend=-1) != 0
+    another = fresh | (np.diff(end[order], prepend=-1) != 0)
+    number = np.cumsum(another) - 1
+    begin = np.maximum.accumulate(np.where(fresh, number, 0))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = number - begin
+    count = np.zeros(int(of_gap.max(initial=0)) + 1, dtype=np.int64)
+    np.maximum.at(count, of_gap, place + 1)
+    share = LANE_FROM + (LANE_TO - LANE_FROM) * (place + 0.5) / count[of_gap]
+    below = reach * share
+    return np.where(
+        a_low[:, None], np.stack((below, reach - below), axis=1), np.stack((reach - below, below), axis=1)
+    )
 
 
 def _sides(box: FloatArray, devices: FloatArray) -> IntArray:

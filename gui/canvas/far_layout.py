@@ -15,6 +15,7 @@ from gui.canvas.curves import Curves
 from gui.canvas.far_plan import FarPlan
 from gui.canvas.levels import Level
 from gui.canvas.scene_index import FloatArray, IntArray, SceneIndex
+from model.document.view_state import LinkStyle
 
 BAR_PX = 22.0
 GAP_PX = 34.0
@@ -49,7 +50,12 @@ class FarLayout:
 
 
 def lay_out_far(
-    index: SceneIndex, plan: FarPlan, zoom: float, level: Level, folded: IntArray | None = None
+    index: SceneIndex,
+    plan: FarPlan,
+    zoom: float,
+    level: Level,
+    folded: IntArray | None = None,
+    style: LinkStyle = LinkStyle.CURVED,
 ) -> FarLayout:
     """Lay the plan out for a zoom; `folded` (c,) are container rows or -1, as in `Folding`."""
     px = 1.0 / zoom
@@ -86,8 +92,8 @@ def lay_out_far(
             closed[number] = one or shut or flat < LEAST_TILE_PX
     group[0] = _with_loose(index, plan, group[0])
     boxes = np.vstack((tier, field, index.rects()))
-    control = ribbon_curves(boxes[plan.ribbons.end].reshape(-1, 2, 4), px)
-    return FarLayout(tile, tier, group, field, closed, scale, Curves(control))
+    curves = ribbon_curves(boxes[plan.ribbons.end].reshape(-1, 2, 4), px, style)
+    return FarLayout(tile, tier, group, field, closed, scale, curves)
 
 
 def _tier_boxes(index: SceneIndex, plan: FarPlan) -> FloatArray:
@@ -182,10 +188,11 @@ def _stack(
     return field, scale
 
 
-def ribbon_curves(box: FloatArray, px: float) -> FloatArray:
-    """(s, 4, 2) control points: upright where one box stands over the other, straight across beside it."""
+def ribbon_curves(box: FloatArray, px: float, style: LinkStyle) -> Curves:
+    """Upright where one box stands over the other, straight across beside it."""
+    cornered = style is LinkStyle.ORTHOGONAL
     if not len(box):
-        return np.zeros((0, 4, 2))
+        return Curves(np.zeros((0, 4, 2)), cornered)
     a, b = box[:, 0], box[:, 1]
     low, high = np.maximum(a[:, 0], b[:, 0]), np.minimum(a[:, 2], b[:, 2])
     a_above = a[:, 1] + a[:, 3] <= b[:, 1] + b[:, 3]
@@ -200,16 +207,26 @@ def ribbon_curves(box: FloatArray, px: float) -> FloatArray:
     first_x, second_x = first_x + moved, second_x + moved
     first = np.stack((first_x, first_y), axis=1)
     second = np.stack((second_x, second_y), axis=1)
-    bend = np.abs(second_y - first_y)[:, None] * 0.4 * np.where(a_above, 1.0, -1.0)[:, None]
+    bent = 0.5 if cornered else 0.4
+    bend = np.abs(second_y - first_y)[:, None] * bent * np.where(a_above, 1.0, -1.0)[:, None]
     up = np.stack((np.zeros(len(box)), np.ones(len(box))), axis=1)
     control = np.stack((first, first + up * bend, second - up * bend, second), axis=1)
     a_left = a[:, 0] + a[:, 2] <= b[:, 0] + b[:, 2]
     beside_a = np.stack((np.where(a_left, a[:, 2], a[:, 0]), (a[:, 1] + a[:, 3]) / 2), axis=1)
     beside_b = np.stack((np.where(a_left, b[:, 0], b[:, 2]), (b[:, 1] + b[:, 3]) / 2), axis=1)
-    level = np.stack(
-        (beside_a, beside_a * 0.6 + beside_b * 0.4, beside_a * 0.4 + beside_b * 0.6, beside_b), 1
-    )
-    return np.where(apart[:, None, None], control, level)
+    level = _in_thirds(beside_a, beside_b)
+    if cornered:
+        level[:, 1:3, 0] = ((beside_a + beside_b) / 2)[:, None, 0]
+        level[:, 1, 1], level[:, 2, 1] = beside_a[:, 1], beside_b[:, 1]
+    if style is LinkStyle.STRAIGHT:
+        control = _in_thirds(first, second)
+    return Curves(np.where(apart[:, None, None], control, level), cornered)
+
+
+def _in_thirds(start: FloatArray, end: FloatArray) -> FloatArray:
+    """Control points of straight lines."""
+    way = (end - start) / 3
+    return np.stack((start, start + way, end - way, end), axis=1)
 
 
 def _spread(

@@ -6,7 +6,6 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
-from gui.canvas.curves import Curves
 from gui.canvas.gpu_look import LETTERS
 from gui.canvas.hit import Hit
 from gui.canvas.lettering import Lettering
@@ -74,7 +73,7 @@ class Foreground:
             if hovered.row >= len(painter.strands):
                 return
             control = painter.camera.points(painter.curves.control[hovered.row : hovered.row + 1])
-            halves = Curves(control).halves()[0]
+            halves = painter.curves.like(painter.curves.like(control).halves()[0])
             out.setBrush(Qt.BrushStyle.NoBrush)
             for half, path in enumerate(half_paths(halves)):
                 halo = QColor(accent)
@@ -196,9 +195,14 @@ def _dot_places(flat: np.ndarray, length: np.ndarray, count: np.ndarray, wall_s:
     number = np.arange(len(strand)) - np.repeat(np.cumsum(count.ravel()) - count.ravel(), count.ravel())
     moved = wall_s * _DOT_SPEED_PX / np.maximum(length[strand], 1.0)
     along = (number / np.maximum(of, 1) + moved) % 1.0
-    along = np.where(backward == 1, 1.0 - along, along) * (flat.shape[1] - 1)
-    piece = np.minimum(along.astype(np.int64), flat.shape[1] - 2)
-    share = (along - piece)[:, None]
+    along = np.where(backward == 1, 1.0 - along, along)
+    # The pieces of a line with corners are not equally long.
+    step = np.hypot(*np.moveaxis(np.diff(flat, axis=1), 2, 0))
+    until = (np.cumsum(step, axis=1) / np.maximum(length, 1e-9)[:, None])[strand]
+    piece = np.minimum((until < along[:, None]).sum(axis=1), flat.shape[1] - 2)
+    rows = np.arange(len(strand))
+    part = np.maximum(step[strand, piece] / np.maximum(length[strand], 1e-9), 1e-12)
+    share = np.clip(1.0 - (until[rows, piece] - along) / part, 0.0, 1.0)[:, None]
     begin, end = flat[strand, piece], flat[strand, piece + 1]
     return begin + (end - begin) * share
 

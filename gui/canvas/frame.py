@@ -49,12 +49,13 @@ class Frame:
 
     def prepare(self, camera: Camera, level: Level) -> None:
         """Take a view without painting: hit tests work from here on."""
-        key = (camera, level, self.scene.index.version, self.scene.layers, self.scene.folded)
+        scene = self.scene
+        key = (camera, level, scene.index.version, scene.layers, scene.folded, scene.link_style)
         if key != self._view_key:
             self._view_key = key
             self.painter.prepare(camera, level)
-            index = self.scene.index
-            folded, layers = self.scene.folded, level <= Level.TILES and self.scene.layers
+            index = scene.index
+            folded, layers = scene.folded, level <= Level.TILES and scene.layers
             places = (camera, level, index.places, index.wiring, folded, layers)
             if places != self._ground_key:
                 self._ground_key = places

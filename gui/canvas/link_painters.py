@@ -63,13 +63,17 @@ def link_painter_steps(
     return (yield from bulk_steps(theme, lines.taken(order), smooth=smooth))
 
 
-def half_paths(halves: FloatArray) -> list[QPainterPath]:
-    """Paths of cubics given as (n, 4, 2) pixels."""
+def half_paths(curves: Curves) -> list[QPainterPath]:
+    """Paths of curves given in pixels."""
     paths = []
-    for (ax, ay), (bx, by), (cx, cy), (dx, dy) in halves.tolist():
+    for (ax, ay), (bx, by), (cx, cy), (dx, dy) in curves.control.tolist():
         path = QPainterPath()
         path.moveTo(ax, ay)
-        path.cubicTo(bx, by, cx, cy, dx, dy)
+        if curves.cornered:
+            for x, y in ((bx, by), (cx, cy), (dx, dy)):
+                path.lineTo(x, y)
+        else:
+            path.cubicTo(bx, by, cx, cy, dx, dy)
         paths.append(path)
     return paths
 
@@ -90,9 +94,9 @@ class FineLinks:
         self._down = down[shown]
         self._shown = shown
         self._width = np.round(width[shown], 2)
-        some = Curves(camera.points(curves.control[shown]))
-        self._whole = half_paths(some.control)
-        self._halves = half_paths(some.halves().reshape(-1, 4, 2))
+        some = curves.like(camera.points(curves.control[shown]))
+        self._whole = half_paths(some)
+        self._halves = half_paths(some.like(some.halves().reshape(-1, 4, 2)))
 
     def paint(self, painter: QPainter, loads: StrandLoads) -> None:
         step = loads.step[self._shown]
@@ -137,7 +141,7 @@ def flat_pen(theme: Theme, step: int, width: float) -> QPen:
 def middle_arrow(half: FloatArray, size: float) -> list[QPointF]:
     """The arrowhead at the end of a half (4, 2): three points, its tip beyond the middle of the link."""
     end = half[3]
-    way = end - half[1]
+    way = end - half[1] if (half[3] != half[1]).any() else end - half[0]
     length = float(np.hypot(*way)) or 1.0
     along = way / length
     across = np.array((-along[1], along[0]))

@@ -70,7 +70,7 @@ class MarkPainter:
         occupied = Occupancy()
         control = np.zeros_like(curves.control)
         control[shown] = camera.points(curves.control[shown])
-        some = Curves(control)
+        some = curves.like(control)
         self._chosen(painter, strands, some, width, loads, chosen)
         self._oversubscribed(painter, some, width, loads, shown)
         view = QRectF(0, 0, camera.width, camera.height)
@@ -97,7 +97,7 @@ class MarkPainter:
         halo = QColor(self.theme.color("accent"))
         halo.setAlphaF(0.22)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        paths = half_paths(Curves(curves.control[chosen]).halves().reshape(-1, 4, 2))
+        paths = half_paths(curves.like(curves.taken(chosen).halves().reshape(-1, 4, 2)))
         wide = np.where(
             strands.bundled[chosen], width[chosen] * FABRIC_FACTOR / BUNDLE_FACTOR, width[chosen] + 0.6
         )
@@ -122,10 +122,10 @@ class MarkPainter:
         ratio = loads.ratio[shown][found[:, 0], found[:, 1]]
         found = found[np.argsort(-ratio, kind="stable")][:PATTERN_LIMIT][::-1]
         strands = shown[found[:, 0]]
-        halves = Curves(curves.control[strands]).halves()[np.arange(len(strands)), found[:, 1]]
+        halves = curves.taken(strands).halves()[np.arange(len(strands)), found[:, 1]]
         crowd = len(found) > CROWD
         wide = (np.maximum(width[strands], 1.0) + (OVER_EXTRA / 2 if crowd else OVER_EXTRA)).tolist()
-        paths = half_paths(halves)
+        paths = half_paths(curves.like(halves))
         self._pattern(painter, paths, wide, crowd)
         if crowd:
             return
@@ -183,8 +183,8 @@ class MarkPainter:
         over_now = now.over[strand, end]
         ratio = np.where(over_now, now.ratio[strand, end], worst.ratio[strand, end])
         order = np.lexsort((-np.round(ratio, 2), ~over_now))
-        halves = Curves(curves.control[shown[found[:, 0]]]).halves()[np.arange(len(found)), found[:, 1]]
-        points = np.stack([Curves(halves).point(along) for along in _BADGE_AT], axis=1)
+        halves = curves.taken(shown[found[:, 0]]).halves()[np.arange(len(found)), found[:, 1]]
+        points = np.stack([curves.like(halves).point(along) for along in _BADGE_AT], axis=1)
         px = 12.0 if level >= Level.RANKS else 10.0
         spoken: list[tuple[float, float]] = []
         for number in order.tolist():

@@ -79,7 +79,7 @@ class Scene:
         self._states: tuple[int, ...] = ()
         self._texts_of = -1
         self._drawn_key: tuple[object, ...] = ()
-        self.folded: frozenset[str] = frozenset()
+        self._take_view()
         self._fold_key: tuple[object, ...] = ()
         self._plan_key: tuple[object, ...] = ()
         self._far_key: tuple[object, ...] = ()
@@ -95,13 +95,15 @@ class Scene:
     def set_document(self, document: Document) -> None:
         """Show another document."""
         self.document = document
-        self.folded = frozenset()
+        self._take_view()
         self.index.rebuild(document)
         self._map_report()
         self.refresh_gpus()
 
     def apply(self, change: Change) -> None:
         """Follow an edit of the document."""
+        if change.view:
+            self._take_view()
         came_or_went = self.index.patch(self.document, change)
         if came_or_went:
             self._map_report()
@@ -132,9 +134,10 @@ class Scene:
         self._read_loads()
         return True
 
-    def set_folded(self, containers: Set[str]) -> None:
-        """Choose the containers that are drawn as one box."""
-        self.folded = frozenset(containers)
+    def _take_view(self) -> None:
+        """How the document is looked at: pins, containers drawn as one box, the style of links."""
+        view = self.document.view
+        self.pins, self.folded, self.link_style = view.pins, view.folds, view.links
 
     @property
     def folding(self) -> Folding:
@@ -250,9 +253,9 @@ class Scene:
             self._plan_states = index.structure
         elif self._plan_states != index.structure:
             self._plan, self._plan_states = with_states(index, self._plan), index.structure
-        key = (plan_key, index.version, level, zoom, self.folded)
+        key = (plan_key, index.version, level, zoom, self.folded, self.link_style)
         if key != self._far_key:
-            layout = lay_out_far(index, self._plan, zoom, level, self.folding.container)
+            layout = lay_out_far(index, self._plan, zoom, level, self.folding.container, self.link_style)
             boxes = np.vstack((layout.tier, layout.field, index.rects()))
             self._ribbons = replace(self._plan.ribbons, box=boxes[self._plan.ribbons.end].reshape(-1, 2, 4))
             self._far, self._far_key = layout, key
@@ -290,17 +293,34 @@ class Scene:
             into = self.folding.device if self.folded else None
             self._drawn = build_strands(index, level, zoom, self.layers, into)
             self._drawn_key = wiring
-            self._drawn_states, self._drawn_places = index.structure, -1
+            self._drawn_states = index.structure
+            self._drawn_places: tuple[object, ...] = ()
         if self._drawn_states != index.structure:
             strands = self._drawn
             self._drawn = replace(strands, down=dead_strands(index, strands.links, strands.start))
             self._drawn_states = index.structure
-        if self._drawn_places != index.places:
+        if self._drawn_places != (index.places, self.link_style):
             box = end_boxes(index)[self._drawn.end].reshape(-1, 2, 4)
             self._drawn = replace(self._drawn, box=box)
-            self._curves = route(self._drawn, index.rects())
-            self._drawn_places = index.places
+            self._curves = route(self._drawn, index.rects(), self.link_style)
+            self._drawn_places = (index.places, self.link_style)
         return self._drawn, self._curves
+
+    def extent(
+        self, box: tuple[float, float, float, float], level: Level, zoom: float
+    ) -> tuple[float, float, float, float]:
+        """What is drawn of everything at a zoom; `box` is that of all devices and containers."""
+        if level <= Level.TILES:
+            return self.far(level, zoom)[1].bounds()
+        curves = self.strands(level, zoom)[1]
+        if not len(curves.control):
+            return box
+        points = np.vstack((curves.point(0.5), curves.control[:, 0], curves.control[:, 3]))
+        low, high = points.min(axis=0), points.max(axis=0)
+        x0, y0, x1, y1 = box
+        return (
+            float(min(x0, low[0])), float(min(y0, low[1])), float(max(x1, high[0])), float(max(y1, high[1])),
+        )  # fmt: skip
 
     # Words
 

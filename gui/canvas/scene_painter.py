@@ -18,7 +18,7 @@ from PySide6.QtGui import QPainter
 
 from gui.canvas.camera import Camera
 from gui.canvas.container_painter import ContainerPainter
-from gui.canvas.curves import Curves, touching
+from gui.canvas.curves import touching
 from gui.canvas.device_painter import DevicePainter
 from gui.canvas.far_layout import FarLayout
 from gui.canvas.far_painter import FarPainter
@@ -91,7 +91,7 @@ class ScenePainter:
         if level is Level.NODES:
             between = int((~self.strands.inside[self.shown]).sum())
             self.width *= next(factor for most, factor in _THINNER if between <= most)
-        self.seen: FloatArray = Curves(self.curves.control[self.shown]).flat()
+        self.seen: FloatArray = self.curves.taken(self.shown).flat()
         self.seen_box = (self.seen.min(axis=1), self.seen.max(axis=1))
         self.drawn: IntArray = self.visible_devices()
         self._links_before.update(self._links)

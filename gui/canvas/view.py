@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
@@ -16,20 +13,18 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from gui.canvas.camera import MAX_ZOOM, Camera
 from gui.canvas.drops import Drops
 from gui.canvas.empty_state import paint_empty
-from gui.canvas.folding import around
+from gui.canvas.fitting import FittedView
+from gui.canvas.following import Following
 from gui.canvas.foreground import Foreground
 from gui.canvas.frame import Frame
-from gui.canvas.gpu_look import first_cut
 from gui.canvas.guard import guarded, guarded_paint
 from gui.canvas.hit import Hit, hit
 from gui.canvas.hover_card import HoverCard
 from gui.canvas.keys import CanvasKeys
-from gui.canvas.levels import Level, level_at, next_level
+from gui.canvas.levels import Level, next_level
 from gui.canvas.menu import canvas_menu
-from gui.canvas.navigation import NavigableView
 from gui.canvas.opening import open_under
 from gui.canvas.overlay import Overlay
 from gui.canvas.quick_add import QuickAdd
@@ -45,11 +40,10 @@ from gui.context import AppContext
 from gui.edit_commands import EditCommands
 from gui.theme import Theme
 from model.document.clipboard import Fragment, paste
-from model.document.document import Change
+from model.document.edits import SetFolds
 from model.errors import EditRefused
 from model.text import plural
 
-FIT_MARGIN = 28.0
 SLICE_S = 0.008
 """So long at a time a sharp picture is worked on before the event loop gets its turn."""
 _TOOLS: dict[str, type[Tool]] = {
@@ -61,7 +55,7 @@ _TOOLS: dict[str, type[Tool]] = {
 }
 
 
-class CanvasView(NavigableView):
+class CanvasView(FittedView):
     """One view that paints the bulk itself; everything that it knows comes from the context.
 
     `template_requested(id, point)`: a template was dropped at a point in scene units.
@@ -80,8 +74,6 @@ class CanvasView(NavigableView):
         self._foreground = Foreground(self.theme)
         self.hover_card = HoverCard(self)
         self.hovered: Hit | None = None
-        self._fit_when_shown = True
-        self._new_drawing = True
         self._panned_from: QPointF | None = None
         self.drop_ghost: tuple[Placing, QPointF] | None = None
         self._tools = {name: tool(self) for name, tool in _TOOLS.items()}
@@ -95,29 +87,10 @@ class CanvasView(NavigableView):
         self._slices.timeout.connect(self._paint_slice)
         self._dot_clock = QElapsedTimer()
         self._dot_clock.start()
-        self._connect_context()
-        self.watch_events()
-        self.scene_data.set_analysis(context.analysis)
-        self._take_display_state()
-
-    def _connect_context(self) -> None:
-        context = self.context
-        context.document.changed.connect(self._document_changed)
-        context.document.reset.connect(self._document_reset)
-        context.analysis_changed.connect(self._analysis_changed)
         context.theme.changed.connect(self._theme_changed)
-        context.selection_changed.connect(self._selection_changed)
-        context.lit_links_changed.connect(self.refresh)
-        context.partners_changed.connect(self.refresh)
-        context.colour_by_changed.connect(self._display_changed)
-        context.link_mode_changed.connect(self._display_changed)
-        context.layers_changed.connect(self._display_changed)
         context.tool_changed.connect(self._tool_changed)
-        context.brush_changed.connect(self.refresh)
-        context.place_changed.connect(self.refresh)
-        context.went_to.connect(self.bring_into_view)
-        context.playback.time_changed.connect(self._time_changed)
-        context.playback.playing_changed.connect(self._playing_changed)
+        self._following = Following(self)
+        self.watch_events()
 
     # What others ask for
 
@@ -147,62 +120,14 @@ class CanvasView(NavigableView):
         at = painter.camera.to_scene(view)
         return hit(painter, at.x(), at.y())
 
-    def fit(self) -> None:
-        """Show everything, with the arches of links over it."""
-        box = self.scene_data.index.bounds()
-        if box is None:
-            self.fit_to(None)
-            return
-        camera = self.camera.fitted(box, self._free_area())
-        for _ in range(3):  # how high the far view is depends on its zoom
-            box = self._extent(box, camera)
-            camera = self.camera.fitted(box, self._free_area())
-        self.fit_to(box)
-
-    def _extent(
-        self, box: tuple[float, float, float, float], camera: Camera
-    ) -> tuple[float, float, float, float]:
-        """What is drawn of everything at the zoom of a camera."""
-        level = level_at(camera.zoom)
-        if level <= Level.TILES:
-            return self.scene_data.far(level, camera.zoom)[1].bounds()
-        curves = self.scene_data.strands(level, camera.zoom)[1]
-        if not len(curves.control):
-            return box
-        points = np.vstack((curves.point(0.5), curves.control[:, 0], curves.control[:, 3]))
-        low, high = points.min(axis=0), points.max(axis=0)
-        x0, y0, x1, y1 = box
-        return (
-            float(min(x0, low[0])), float(min(y0, low[1])), float(max(x1, high[0])), float(max(y1, high[1])),
-        )  # fmt: skip
-
-    def fit_selection(self) -> None:
-        """Show what is selected, or everything."""
-        self.fit_to(self.scene_data.index.bounds(self.context.selection or None))
-
     @property
     def quick(self) -> bool:
         return self.frame_cache.quick(self.camera, next_level(self._level, self.zoom))
 
     def camera_moved(self) -> None:
-        self._fit_when_shown = False
-        self._leave_hover()
+        self.fit_when_shown = False
+        self.leave_hover()
         self.overlay.minimap.update()
-
-    def bring_into_view(self, ids: tuple[str, ...]) -> None:
-        """Centre what is named; zoom only when it does not fit or would be too small to see."""
-        scene = self.scene_data
-        scene.set_folded(scene.folded - around(scene.index, ids))
-        box = self.scene_data.index.bounds(ids)
-        if box is None:
-            return
-        camera, area = self.camera, self._free_area()
-        fitted = camera.fitted(box, area.adjusted(40, 40, -40, -40), most=MAX_ZOOM)
-        zoom = min(fitted.zoom, max(camera.zoom, 0.5))
-        middle = area.center()
-        x = middle.x() - (box[0] + box[2]) / 2 * zoom
-        y = middle.y() - (box[1] + box[3]) / 2 * zoom
-        self.set_camera(replace(camera, zoom=zoom, x=x, y=y))
 
     def paste_fragment(self, fragment: Fragment, offset: tuple[float, float], verb: str) -> None:
         """Add a copy of a fragment, moved by scene units, as one undo step, and select it."""
@@ -222,72 +147,12 @@ class CanvasView(NavigableView):
         context = self.context
         return Lit(context.selection, context.lit_links, context.lit_devices)
 
+    @property
+    def dots_run(self) -> bool:
+        """Whether dots move along the links."""
+        return self.context.playback.playing and self._level >= Level.RANKS
+
     # What changes
-
-    def _document_changed(self, change: Change) -> None:
-        if self.tool.active:
-            self.tool.cancel()  # what a gesture holds are rows of the drawing as it was
-        was_empty = self.scene_data.index.empty
-        if self.context.document.document is not self.scene_data.document:
-            self.scene_data.set_document(self.context.document.document)
-        else:
-            self.scene_data.apply(change)
-        self._leave_hover()
-        if was_empty != self.scene_data.index.empty:
-            self.overlay.place()
-            self._clear_of_legend()
-        self._new_drawing |= change.whole
-        if change.whole or (was_empty and len(change.devices) > 1 and not self._all_visible()):
-            self._fit_soon()
-        self.overlay.minimap.update()
-        self.refresh()
-
-    def _document_reset(self) -> None:
-        self.tool.cancel()
-        self._new_drawing = True
-        self.scene_data.set_document(self.context.document.document)
-        self._leave_hover()
-        self.overlay.place()
-        self._fit_soon()
-        self.refresh()
-
-    def _fit_soon(self) -> None:
-        """Fit now, or as soon as the view has its size."""
-        if self.isVisible():
-            self.fit()
-        else:
-            self._fit_when_shown = True
-
-    def _clear_of_legend(self) -> None:
-        """The first parts of a drawing must not lie under the legend that comes with them."""
-        box = self.scene_data.index.bounds()
-        if box is not None and self.isVisible():
-            low = self.camera.to_view(QPointF(box[0], box[3])).y()
-            hidden = low - self._free_area().bottom()
-            if 0 < hidden < self.viewport().height():
-                self.pan_by(0, -hidden)
-
-    def _all_visible(self) -> bool:
-        box = self.scene_data.index.bounds()
-        seen = self.camera.visible()
-        return box is not None and (
-            box[0] >= seen[0] and box[1] >= seen[1] and box[2] <= seen[2] and box[3] <= seen[3]
-        )
-
-    def _selection_changed(self) -> None:
-        """What a panel lit goes out when something else is chosen."""
-        context = self.context
-        if context.selection and not context.selection & (context.lit_links | context.lit_devices):
-            context.set_lit_links(())
-        self.refresh()
-
-    def _analysis_changed(self) -> None:
-        self.scene_data.set_analysis(self.context.analysis)
-        if self._new_drawing and self.scene_data.report is not None:
-            self._new_drawing = False
-            self.context.set_colour_by(first_cut(self.scene_data.report.placement, self.context.colour_by))
-        self.overlay.update_pictures()
-        self.refresh()
 
     def _theme_changed(self) -> None:
         self.frame_cache.set_theme(self.theme)
@@ -295,32 +160,6 @@ class CanvasView(NavigableView):
         self.hover_card.update()
         self.overlay.update_pictures()
         self.refresh()
-
-    def _display_changed(self) -> None:
-        self._take_display_state()
-        self.overlay.update_state()
-        self.refresh()
-
-    def _take_display_state(self) -> None:
-        context, scene = self.context, self.scene_data
-        scene.layers = context.layers
-        if scene.dimension != context.colour_by:
-            scene.set_dimension(context.colour_by)
-        scene.show(context.link_mode, context.playback.time_s)
-
-    def _playing_changed(self, playing: bool) -> None:
-        if not playing:  # a held moment shows itself alone
-            self.scene_data.show(self.context.link_mode, self.context.playback.time_s)
-        self.refresh()
-
-    def _time_changed(self, time_s: float) -> None:
-        since = self.scene_data.time_s if self.context.playback.playing else None
-        recoloured = self.scene_data.show(self.context.link_mode, time_s, since)
-        if recoloured or self._dots_run():
-            self.refresh()
-
-    def _dots_run(self) -> bool:
-        return self.context.playback.playing and self._level >= Level.RANKS
 
     def recover(self) -> None:
         try:
@@ -334,29 +173,9 @@ class CanvasView(NavigableView):
     def _tool_changed(self) -> None:
         for tool in self._tools.values():
             tool.cancel()
-        self._leave_hover()
+        self.leave_hover()
         self.viewport().setCursor(self.tool.cursor)
         self.refresh()
-
-    # Fitting
-
-    def _free_area(self) -> QRectF:
-        """The part of the viewport that no overlay covers."""
-        top, bottom = self.overlay.insets()
-        return QRectF(self.viewport().rect()).adjusted(
-            FIT_MARGIN, top + FIT_MARGIN / 2, -FIT_MARGIN, -bottom - FIT_MARGIN / 2
-        )
-
-    def fit_to(self, box: tuple[float, float, float, float] | None) -> None:
-        """Show a box in scene units; without one the origin at 100 %."""
-        area = self._free_area()
-        if box is None:
-            middle = area.center()
-            self.set_camera(replace(self.camera, zoom=1.0, x=middle.x(), y=middle.y()))
-            return
-        camera = self.camera.fitted(box, area)
-        self._level = level_at(camera.zoom)
-        self.set_camera(camera)
 
     # Painting
 
@@ -400,7 +219,7 @@ class CanvasView(NavigableView):
 
     def _paint_hand(self, painter: QPainter) -> None:
         scene_painter = self.painter
-        if self._dots_run():
+        if self.dots_run:
             self._foreground.dots(painter, scene_painter, self._dot_clock.elapsed() / 1000)
         self._foreground.selection(painter, scene_painter, self.lit())
         gpu = self.context.partners_of
@@ -427,7 +246,7 @@ class CanvasView(NavigableView):
             self.keys.space_was_used()
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
         elif event.button() == Qt.MouseButton.LeftButton:
-            self._leave_hover()
+            self.leave_hover()
             self.tool.press(self._pointer(event))
             self.refresh()
         event.accept()
@@ -465,7 +284,7 @@ class CanvasView(NavigableView):
             at = event.position()
             found = self.hit_at(at)
             if found is None:
-                self._leave_hover()
+                self.leave_hover()
                 self.quick_add.open_at(at, self.camera.to_scene(at))
                 event.accept()
                 return
@@ -475,15 +294,14 @@ class CanvasView(NavigableView):
         self.mousePressEvent(event)
 
     def toggle_fold(self, container: str) -> None:
-        """Show a container as one box, or what is in it again; the file does not keep it."""
-        scene = self.scene_data
-        scene.set_folded(scene.folded ^ {container})
-        self._leave_hover()
-        self.refresh()
+        """Show a container as one box, or what is in it again; a look of the drawing is no undo step."""
+        one = frozenset({container})
+        folded = one <= self.scene_data.folded
+        self.context.document.show(SetFolds(unfold=one) if folded else SetFolds(fold=one))
 
     @guarded
     def leaveEvent(self, event: QEvent) -> None:
-        self._leave_hover()
+        self.leave_hover()
         super().leaveEvent(event)
 
     def _hover(self, at: Pointer) -> None:
@@ -493,7 +311,8 @@ class CanvasView(NavigableView):
             self.hover_card.show_for(found, at.view)
             self.refresh()
 
-    def _leave_hover(self) -> None:
+    def leave_hover(self) -> None:
+        """Forget what the pointer was on."""
         if self.hovered is not None:
             self.hovered = None
             self.refresh()
@@ -507,7 +326,7 @@ class CanvasView(NavigableView):
                 self.context.set_selection(found.ids)
             elif found is None:
                 self.context.set_selection(())
-        self._leave_hover()
+        self.leave_hover()
         canvas_menu(self).popup(event.globalPos())
         event.accept()
 
@@ -546,9 +365,9 @@ class CanvasView(NavigableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.overlay.place()
-        if self._fit_when_shown and self.isVisible():
+        if self.fit_when_shown and self.isVisible():
             self.fit()
-            self._fit_when_shown = True
+            self.fit_when_shown = True
         self.refresh()
 
     @guarded
@@ -557,6 +376,6 @@ class CanvasView(NavigableView):
         if self.window().focusWidget() is None:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
         self.overlay.place()
-        if self._fit_when_shown:
+        if self.fit_when_shown:
             self.fit()
-            self._fit_when_shown = True  # until the user takes a view: the window still finds its size
+            self.fit_when_shown = True  # until the user takes a view: the window still finds its size

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import TypeVar
 
 from model.document.clipboard import copy
 from model.document.document import Document, Position
 from model.document.edits import Move
+from model.document.pins import Arranged, keep_pinned, pinned_devices
 from model.errors import EditRefused
 from model.topology.footprint import CONTAINER_PADDING, CONTAINER_TITLE, FOOTPRINT, GRID
 from model.topology.layout import layout_parts
@@ -51,48 +53,69 @@ class Block:
         return (self.left, self.right) if axis is Axis.ACROSS else (self.top, self.bottom)
 
 
-def align(document: Document, ids: Iterable[str], edge: Edge) -> Move:
-    """Bring the selected blocks to one line: the outermost edge, or the middle of them all.
+def align(document: Document, ids: Iterable[str], edge: Edge) -> Arranged:
+    """Bring the selected blocks to one line: the outermost edge, or the middle of them all; where some are
+    pinned, that of those, and they stay.
 
-    Raises `EditRefused` with fewer than two blocks.
+    Raises `EditRefused` with fewer than two blocks, or when all are pinned.
     """
     found = blocks(document, ids)
     if len(found) < 2:
         raise EditRefused("Select two or more devices or containers to align them.")
+    pinned = _pinned(document, found)
     axis = Axis.ACROSS if edge in (Edge.LEFT, Edge.CENTRE, Edge.RIGHT) else Axis.DOWN
     spans = [block.span(axis) for block in found]
-    least, most = min(low for low, _ in spans), max(high for _, high in spans)
+    leading = [span for span, fixed in zip(spans, pinned, strict=True) if fixed] or spans
+    least, most = min(low for low, _ in leading), max(high for _, high in leading)
     shifts = []
-    for low, high in spans:
-        if edge in (Edge.LEFT, Edge.TOP):
+    for (low, high), fixed in zip(spans, pinned, strict=True):
+        if fixed:
+            shifts.append(0.0)
+        elif edge in (Edge.LEFT, Edge.TOP):
             shifts.append(least - low)
         elif edge in (Edge.RIGHT, Edge.BOTTOM):
             shifts.append(most - high)
         else:
             shifts.append((least + most - low - high) / 2)
-    return _shifted(document, found, shifts, axis)
+    return Arranged(_shifted(document, found, shifts, axis), sum(pinned))
 
 
-def distribute(document: Document, ids: Iterable[str], axis: Axis) -> Move:
-    """Equal gaps between the selected blocks; the first and the last stay where they are.
+def distribute(document: Document, ids: Iterable[str], axis: Axis) -> Arranged:
+    """Equal gaps between the selected blocks; the first and the last stay where they are, and so do pinned
+    ones: between them the gaps are equal.
 
-    Raises `EditRefused` with fewer than three blocks.
+    Raises `EditRefused` with fewer than three blocks, or when all are pinned.
     """
     found = sorted(blocks(document, ids), key=lambda block: sum(block.span(axis)))
     if len(found) < 3:
         raise EditRefused("Select three or more devices or containers to distribute them.")
+    pinned = _pinned(document, found)
     spans = [block.span(axis) for block in found]
-    room = spans[-1][1] - spans[0][0] - sum(high - low for low, high in spans)
-    gap = room / (len(spans) - 1)
-    shifts, at = [], spans[0][0]
-    for low, high in spans:
-        shifts.append(at - low)
-        at += high - low + gap
-    return _shifted(document, found, shifts, axis)
+    last = len(spans) - 1
+    fixed = [number for number, stays in enumerate(pinned) if stays or number in (0, last)]
+    shifts = [0.0] * len(spans)
+    for first, end in pairwise(fixed):
+        inner = spans[first + 1 : end]
+        room = spans[end][0] - spans[first][1] - sum(high - low for low, high in inner)
+        gap, at = room / (len(inner) + 1), spans[first][1]
+        for number, (low, high) in enumerate(inner, start=first + 1):
+            shifts[number] = at + gap - low
+            at += gap + high - low
+    return Arranged(_shifted(document, found, shifts, axis), sum(pinned))
 
 
-def tidy(document: Document, ids: Iterable[str]) -> Move:
-    """Lay the selected devices out by role, from where their upper left corner is; the rest stays.
+def _pinned(document: Document, found: Sequence[Block]) -> list[bool]:
+    """Which blocks have a pinned device; refused when all do."""
+    fixed = pinned_devices(document)
+    pinned = [not fixed.isdisjoint(block.ids) for block in found]
+    if all(pinned):
+        raise EditRefused("All that is selected is pinned; unpin some of it first.")
+    return pinned
+
+
+def tidy(document: Document, ids: Iterable[str]) -> Arranged:
+    """Lay the selected devices out by role, from where their upper left corner is; the rest stays, and so
+    does what is pinned.
 
     Raises `EditRefused` with fewer than two devices.
     """
@@ -115,7 +138,7 @@ def tidy(document: Document, ids: Iterable[str]) -> Move:
 
     (old_x, old_y), (new_x, new_y) = corner(old.items()), corner(new.items())
     dx, dy = _on_grid(old_x - new_x), _on_grid(old_y - new_y)
-    return Move({ident: (x + dx, y + dy) for ident, (x, y) in new.items()})
+    return keep_pinned(document, {ident: (x + dx, y + dy) for ident, (x, y) in new.items()})
 
 
 def blocks(document: Document, ids: Iterable[str]) -> list[Block]:

@@ -187,7 +187,7 @@ def test_every_event_handler_of_the_view_is_guarded() -> None:
     """Qt calls each by its name; one without the guard would be the next crash."""
     handlers = [
         name
-        for kind in CanvasView.__mro__[:2]
+        for kind in CanvasView.__mro__[:3]
         for name in vars(kind)
         if name.endswith("Event")
         or name in ("eventFilter", "drawBackground", "drawForeground", "focusNextPrevChild")

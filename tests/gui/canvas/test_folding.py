@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from gui.canvas.levels import Level
 from gui.canvas.quick_add import offers
 from gui.canvas.view import CanvasView
+from model.document.edits import RemoveParts
 from model.topology.types import DeviceKind
 from tests.gui.canvas.conftest import Hand
 from tests.gui.canvas.test_view import colours, pictured
@@ -37,11 +38,13 @@ def test_a_folded_node_hides_its_devices_and_bundles_its_links(
     view.zoom_to(0.45)
     scene = view.scene_data
     before = len(view.painter.strands)
-    document = view.context.document.document.checksum()
+    document = view.context.document
+    topology, steps = document.document.topology.checksum(), document.undo_stack.count()
     at = title_of(view, hand, "node00")
     double_click(hand, at)
     assert scene.folded == {"node00"}
-    assert view.context.document.document.checksum() == document
+    assert document.document.topology.checksum() == topology
+    assert document.document.view.folds == {"node00"} and document.undo_stack.count() == steps
     strands, index = view.painter.strands, scene.index
     own = len(index.devices) + index.container_row["node00"]
     bundles = np.flatnonzero((strands.end == own).any(axis=1))
@@ -57,6 +60,19 @@ def test_a_folded_node_hides_its_devices_and_bundles_its_links(
     assert scene.folded == frozenset()
     assert len(view.painter.strands) == before
     assert pictured(view) != folded
+
+
+def test_folds_outlive_what_is_undone_around_them(view: CanvasView, load: Callable[..., None]) -> None:
+    load("hgx-h100", nodes=2)
+    document = view.context.document
+    view.toggle_fold("node00")
+    document.push(RemoveParts(container_ids=("node00",)), "Delete")
+    assert view.scene_data.folded == frozenset()
+    view.toggle_fold("node01")
+    document.undo_stack.undo()
+    assert view.scene_data.folded == {"node00", "node01"}
+    document.undo_stack.redo()
+    assert view.scene_data.folded == {"node01"}
 
 
 def test_a_folded_rack_sums_what_leaves_it(view: CanvasView, hand: Hand, load: Callable[..., None]) -> None:

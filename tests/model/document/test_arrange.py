@@ -46,7 +46,7 @@ def test_align_moves_a_container_as_one(
     edge: Edge, leaf: tuple[float, float], inside: tuple[float, float]
 ) -> None:
     document = drawing()
-    undo = align(document, ("g", "leaf", "t"), edge).apply(document)
+    undo = align(document, ("g", "leaf", "t"), edge).edit.apply(document)
     assert document.layout["leaf"] == leaf and document.layout["t.a"] == inside
     assert document.layout["t.b"][0] - document.layout["t.a"][0] == 40.0
     undo.apply(document)
@@ -64,7 +64,7 @@ def test_gaps_are_equal_and_the_outer_two_stay(places: list[tuple[int, int]], ax
     document = Document(Topology(devices), layout=layout)
     ids = [device.id for device in devices]
     before = sorted(sum(block.span(axis)) for block in blocks(document, ids))
-    distribute(document, ids, axis).apply(document)
+    distribute(document, ids, axis).edit.apply(document)
     after = sorted((block.span(axis) for block in blocks(document, ids)), key=sum)
     gaps = [second[0] - first[1] for first, second in pairwise(after)]
     assert max(gaps) - min(gaps) < 1e-6
@@ -79,7 +79,7 @@ def test_tidy_moves_only_what_is_selected_and_without_overlap() -> None:
     for number, ident in enumerate(inside):
         document.layout[ident] = (3000.0 + number % 3, 700.0)
     elsewhere = {ident: at for ident, at in document.layout.items() if ident not in inside}
-    undo = tidy(document, ("node01",)).apply(document)
+    undo = tidy(document, ("node01",)).edit.apply(document)
     assert {ident: at for ident, at in document.layout.items() if ident not in inside} == elsewhere
     for a, b in combinations(inside, 2):
         (ax, ay), (bx, by) = document.layout[a], document.layout[b]
