@@ -42,6 +42,14 @@ class Spec(BaseModel):
         return tuple(name for name in ids if name not in ("recalled", "computed", ""))
 
 
+class Mounted(BaseModel):
+    """What a thing takes in a rack; None where it is not known. Power is the most that it draws."""
+
+    height_u: float | None = None
+    power_w: float | None = None
+    weight_kg: float | None = None
+
+
 class GpuSpec(Spec):
     """An accelerator. FLOP/s are dense, without 2:4 sparsity."""
 
@@ -180,7 +188,7 @@ class NicSpec(Spec):
         return self.pcie_gbytes_per_s_per_direction * GIGA
 
 
-class SwitchSpec(Spec):
+class SwitchSpec(Mounted, Spec):
     """A network switch; `sharp` is the generation of in-network reduction, None without.
 
     `breakouts` lists other ways to use all ports: (ports, Gb/s each).
@@ -210,7 +218,7 @@ class SwitchSpec(Spec):
         return self.latency_ns * 1e-9
 
 
-class HostSpec(Spec):
+class HostSpec(Mounted, Spec):
     """A generic part beside the accelerators: CPU, PCIe switch, storage node, gateway to another site."""
 
     kind: Literal["cpu", "pcie-switch", "storage", "site-gateway"]
@@ -293,8 +301,11 @@ class NicPlace(BaseModel):
     socket: int
 
 
-class PlatformSpec(Spec):
-    """A server or a rack: what is in it and how it is wired."""
+class PlatformSpec(Mounted, Spec):
+    """A server or a rack: what is in it and how it is wired.
+
+    Height, power and weight are those of a server, or of one compute tray of a rack.
+    """
 
     gpu: str
     gpus: int
@@ -314,7 +325,10 @@ class PlatformSpec(Spec):
     switch_chips_per_tray: int | None = None
     north_south_bf3_per_tray: int | None = None
     total_nvlink_tbytes_per_s_bidirectional: float | None = None
+    switch_tray_height_u: float | None = None
+    switch_tray_power_w: float | None = None
     rack_kw_max: float | None = None
+    rack_weight_kg: float | None = None
     dgx_h100_osfp_map: tuple[NicPlace, ...] = ()
 
 

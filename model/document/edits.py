@@ -19,6 +19,7 @@ from model.job.spec import JobSpec
 from model.placement.paint import Paint
 from model.placement.types import DIMENSIONS, Dimension
 from model.topology.graph import Parts, Places, ThingKind, Topology
+from model.topology.nesting import check_nesting
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
 from model.topology.validity import FLOAT_FIELDS
 
@@ -75,6 +76,8 @@ class AddParts(Edit):
         parts = Parts(tuple(self.devices), tuple(self.links), tuple(self.containers), self.places)
         device_ids = tuple(device.id for device in parts.devices)
         _check_positions(self.positions, set(device_ids))
+        if self.places is None:
+            check_nesting(document.topology, parts.containers)
         document.topology.add(parts)
         for ident, (x, y) in self.positions.items():
             document.layout[ident] = (float(x), float(y))
@@ -88,7 +91,8 @@ class AddParts(Edit):
 class RemoveParts(Edit):
     """Remove devices (their links go too), links and containers.
 
-    What a removed container holds and is not named stays, and moves out into the container around it. Colours
+    What a removed container holds and is not named stays, and moves out into the container around it, to no U
+    of a rack. Colours
     of removed GPUs go, and their names in the job's world; so do pins and folds.
     """
 
@@ -144,9 +148,9 @@ class RemoveParts(Edit):
             for child in topology.children(ident):
                 if topology.has_container(child):
                     if child not in containers:
-                        kept_containers.append(replace(topology.container(child), parent=around))
+                        kept_containers.append(replace(topology.container(child), parent=around, u=None))
                 elif child not in devices:
-                    kept_devices.append(replace(topology.device(child), parent=around))
+                    kept_devices.append(replace(topology.device(child), parent=around, u=None))
         return Parts(tuple(kept_devices), (), tuple(kept_containers))
 
 
@@ -221,10 +225,13 @@ class SetFields(Edit):
         devices = [topology.device(ident) for ident in self.ids if self.target == "device"]
         links = [topology.link(ident) for ident in self.ids if self.target == "link"]
         containers = [topology.container(ident) for ident in self.ids if self.target == "container"]
+        boxes = tuple(replace(container, **values) for container in containers)
+        if not {"parent", "kind"}.isdisjoint(values):
+            check_nesting(topology, boxes)
         return Replace(
             tuple(replace(device, **values) for device in devices),
             tuple(replace(link, **values) for link in links),
-            tuple(replace(container, **values) for container in containers),
+            boxes,
         )._do(document)
 
 

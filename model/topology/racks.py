@@ -14,14 +14,6 @@ from model.topology.types import Container, ContainerKind, Device
 
 Thing = Device | Container
 
-_SMALLEST_FIRST = tuple(ContainerKind)
-HOLDS = {
-    ContainerKind.SITE: "pods, racks and trays",
-    ContainerKind.POD: "racks and trays",
-    ContainerKind.RACK: "trays",
-    ContainerKind.TRAY: "devices only",
-}
-
 
 def rack_height(rack: Container) -> float:
     """U of a rack: its own, else the catalogue's default."""
@@ -65,16 +57,6 @@ def refusal(rack: Container, things: Iterable[Thing]) -> str | None:
                 return f"{taken[u]} and {thing.id} would both be in U {u} of rack {rack.id}"
             taken[u] = thing.id
     return None
-
-
-def nesting_refusal(inner: Container, outer: Container) -> str | None:
-    """Why one container cannot lie in another: a site holds pods, a pod racks, a rack trays."""
-    if _SMALLEST_FIRST.index(inner.kind) < _SMALLEST_FIRST.index(outer.kind):
-        return None
-    return (
-        f'{inner.kind} "{inner.id}" cannot lie in {outer.kind} "{outer.id}": '
-        f"a {outer.kind} holds {HOLDS[outer.kind]}"
-    )
 
 
 def taken_units(things: Iterable[Thing]) -> dict[int, str]:

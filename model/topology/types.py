@@ -121,8 +121,9 @@ class Link:
 class Container:
     """A tray (host), rack, pod or site. `parent` is the container around it.
 
-    In a rack `u` is the lowest U that it takes, from 1 at the bottom. `row` and `column` are where a rack
-    stands on the floor, from 0 on; where None, racks follow each other in the rows of their pod.
+    In a rack `u` is the lowest U that it takes, from 1 at the bottom. Of a rack itself `power_w` is what it
+    can supply and `weight_kg` its weight without content; `row` and `column` are where it stands on the
+    floor, from 0 on; where None, racks follow each other in the rows of their pod.
     """
 
     id: str

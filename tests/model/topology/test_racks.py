@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from model.errors import EditRefused
 from model.topology.graph import Topology
-from model.topology.racks import free_units, lowest_free, nesting_refusal, refusal, units
+from model.topology.nesting import nesting_refusal
+from model.topology.racks import free_units, lowest_free, refusal, units
 from model.topology.types import Container, ContainerKind
 
 RACK = Container("A2", ContainerKind.RACK, height_u=42.0)
