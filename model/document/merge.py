@@ -6,6 +6,7 @@ The ways are `plan_beside` here, `merge_trays.plan_trays` ("use this as the node
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,7 @@ from model.topology.types import Container, Device, DeviceKind, Link, LinkKind
 
 _GAP = 6 * GRID
 _SAME = 1e-9
+_LAST_NUMBER = re.compile(r"(\d{1,9})$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _on_grid(value: float) -> float:
 
 
 def pair_devices(ours: Sequence[Device], theirs: Sequence[Device]) -> dict[str, str]:
-    """Their ids with ours, of one host: kind by kind those of equal rail, then the rest in order.
+    """Their ids with ours, of one host: by kind those of equal rail, then the rest by number or in order.
 
     NICs without a rail (management, storage) come after those with one.
     """
@@ -105,8 +107,21 @@ def pair_devices(ours: Sequence[Device], theirs: Sequence[Device]) -> dict[str, 
         taken = set(found.values())
         rest = by_rail(device for device in new if device.id not in found)
         left = by_rail(device for device in own if device.id not in taken)
-        found |= {their.id: our.id for their, our in zip(rest, left, strict=False)}
+        found |= _by_number(left, rest) or {their.id: our.id for their, our in zip(rest, left, strict=False)}
     return found
+
+
+def _by_number(ours: Sequence[Device], theirs: Sequence[Device]) -> dict[str, str]:
+    """Pairs by the number that names end with, where all of theirs are among ours: mlx5_4 with nic4."""
+    own, new = ({_number(device): device.id for device in devices} for devices in (ours, theirs))
+    if len(own) < len(ours) or len(new) < len(theirs) or not new.keys() <= own.keys() - {None}:
+        return {}
+    return {ident: own[number] for number, ident in new.items()}
+
+
+def _number(device: Device) -> int | None:
+    match = _LAST_NUMBER.search(device.id)
+    return int(match[1]) if match else None
 
 
 def by_rail(devices: Iterable[Device]) -> list[Device]:

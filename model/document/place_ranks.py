@@ -18,7 +18,7 @@ _MOST_LINES = 12  # line numbers that a problem keeps
 
 
 class PlacedRank(Protocol):
-    """Where a rank runs: on a host, on its GPU `local` (None: the next free one), or on the GPU with an id."""
+    """Where a rank runs: on GPU `local` of a host (None: the next free one), or on the GPU with an id."""
 
     @property
     def rank(self) -> int: ...
@@ -143,6 +143,9 @@ class _Placing:
         if place.gpu is not None and place.gpu in self._known:
             return self._if_up(place.gpu, place)
         host = self._names.get(place.host)
+        if place.gpu is not None and not place.host:
+            self.note(f'the drawing has no GPU "{place.gpu}"', (place.rank,), place.line)
+            return None
         if host is None:
             self.note(f'the drawing has no host "{place.host}" with GPUs', (place.rank,), place.line)
             return None
