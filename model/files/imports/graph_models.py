@@ -89,5 +89,5 @@ class Models:
         fast = [spec for spec in specs if spec.port_bytes_per_s * _ROUNDING >= bytes_per_s]
         wide = [spec for spec in fast if spec.ports >= ports]
         if wide:
-            return min(wide, key=lambda spec: (spec.port_bytes_per_s, spec.ports)).id
+            return wide[0].id
         return max(fast or specs, key=lambda spec: (spec.ports if fast else 0, spec.port_bytes_per_s)).id
