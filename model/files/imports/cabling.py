@@ -1,0 +1,154 @@
+"""What a list of cables says: boxes (hosts and switches) and the cables between their ports.
+
+Readers of fabrics fill a `Cabling`; `cabling_drawing.draw` makes hosts, tiers of switches and links of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from model.errors import InputError
+from model.files.importing import Reading
+from model.files.reading_text import Source
+from model.text import plural
+from model.topology.types import LinkKind, State
+
+MOST_CABLES = 500_000
+
+
+class Role(StrEnum):
+    """What a box is, as far as a file says."""
+
+    UNKNOWN = "unknown"
+    HOST = "host"
+    SWITCH = "switch"  # of some tier
+    LEAF = "leaf"
+    SPINE = "spine"
+    CORE = "core"
+    STORAGE = "storage"
+    GATEWAY = "gateway"
+
+
+SWITCHES = frozenset({Role.SWITCH, Role.LEAF, Role.SPINE, Role.CORE})
+
+
+@dataclass(slots=True)
+class Box:
+    """A host or switch. `model` is the catalogue id of a switch, `nics` those of a host's NICs by port."""
+
+    name: str
+    role: Role = Role.UNKNOWN
+    line: int = 0
+    model: str = ""
+    label: str = ""
+    ports: int = 0
+    nics: dict[str, str] = field(default_factory=dict)
+    rack: str = ""
+    u: int | None = None
+    height_u: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a cable; `port` is empty where the file does not say it."""
+
+    box: str
+    port: str = ""
+
+
+@dataclass(slots=True)
+class Cable:
+    """A cable. `rate` is in bytes/s, one direction, 0 where the file does not say it."""
+
+    a: End
+    b: End
+    line: int = 0
+    rate: float = 0.0
+    length_m: float | None = None
+    state: State = State.UP
+    fans: bool = False  # one of the ends of a cable that fans out
+
+    def ends(self) -> tuple[End, End]:
+        """Both ends, as written."""
+        return (self.a, self.b)
+
+
+class Cabling:
+    """Boxes by name and cables, in the order of the file. What is written twice is kept once and said."""
+
+    def __init__(self, reading: Reading, network: LinkKind) -> None:
+        self.reading = reading
+        self.network = network
+        self.boxes: dict[str, Box] = {}
+        self.cables: list[Cable] = []
+        self._ends: dict[End, list[Cable]] = {}
+
+    def box(self, name: str, line: int = 0, role: Role = Role.UNKNOWN) -> Box:
+        """The box with this name, new or known."""
+        known = self.boxes.get(name)
+        if known is None:
+            known = self.boxes[name] = Box(name, role, line)
+        elif known.role is Role.UNKNOWN:
+            known.role = role
+        return known
+
+    def cable(self, cable: Cable, source: Source | None = None) -> None:
+        """Take a cable, unless it is there or joins a box to itself. Boxes are made when they are new."""
+        lines = (cable.line,) if cable.line else ()
+        if cable.a.box == cable.b.box:
+            self.reading.ignored(f"A cable from {cable.a.box} to itself was left out.", *lines)
+            return
+        for end in cable.ends():
+            self.box(end.box, cable.line)
+        if self._known(cable):
+            self.reading.inferred("Cables that stand there more than once were taken once.", *lines)
+            return
+        for end in cable.ends():
+            if end.port:
+                others = self._ends.setdefault(end, [])
+                if others and not (cable.fans and all(other.fans for other in others)):
+                    text = f"Port {end.port} of {end.box} is in several cables; all were drawn."
+                    self.reading.contradictory(text, *sorted({others[0].line, cable.line} - {0}))
+                others.append(cable)
+        self.cables.append(cable)
+        if len(self.cables) > MOST_CABLES:
+            name = (source or self.reading.source).name
+            raise InputError(f"{name} has more than {MOST_CABLES:,} cables, more than can be drawn.")
+
+    def _known(self, cable: Cable) -> bool:
+        """Whether the same two ports are joined already; a port without a name is told by the other."""
+        if not (cable.a.port or cable.b.port):
+            return False
+        for end, far in (cable.ends(), (cable.b, cable.a)):
+            if not end.port:
+                continue
+            for other in self._ends.get(end, ())[:8]:
+                away = other.b if other.a == end else other.a
+                if away == far or (away.box == far.box and not (away.port and far.port)):
+                    return True
+        return False
+
+    def neighbours(self) -> dict[str, Counter[str]]:
+        """For each box the boxes at the other end of its cables, with how many."""
+        near: dict[str, Counter[str]] = {name: Counter() for name in self.boxes}
+        for cable in self.cables:
+            near[cable.a.box][cable.b.box] += 1
+            near[cable.b.box][cable.a.box] += 1
+        return near
+
+    def with_role(self, *roles: Role) -> Iterator[Box]:
+        """The boxes of some roles, in order."""
+        return (box for box in self.boxes.values() if box.role in roles)
+
+    def say_found(self) -> None:
+        """Say how much there is."""
+        hosts = sum(1 for _ in self.with_role(Role.HOST))
+        switches = sum(1 for _ in self.with_role(*SWITCHES))
+        others = len(self.boxes) - hosts - switches
+        parts = [plural(switches, "switch", "switches"), plural(hosts, "host")]
+        if others:
+            parts.append(plural(others, "other box", "other boxes"))
+        self.reading.found(f"{', '.join(parts)} and {plural(len(self.cables), 'cable')}.")
