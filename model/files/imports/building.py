@@ -102,8 +102,8 @@ class DrawingBuilder:
         """Add a link between two devices that were added before; gives its id.
 
         Without `kind` the usual one for the two. A kind that the two do not have is drawn and said. What
-        cannot be drawn at all (both ends the same, no speed, devices that never connect when no kind is given)
-        is `Reading.broken`, and gives None in a partial import.
+        cannot be drawn at all (both ends the same, no speed, devices that never connect where no kind is
+        given) is `Reading.broken`, and gives None in a partial import.
         """
         first, second = self._devices[a], self._devices[b]
         problem = ""
