@@ -181,8 +181,7 @@ class _Comparing:
                 hosts += 1
         if hosts:
             self.notes.append(
-                f"{plural(hosts, 'host')} have one NIC for all their cables as built; there, cables are compared "
-                "by host."
+                f"{plural(hosts, 'host')} with one NIC for all their cables as built are compared by host."
             )
         return found
 
@@ -295,7 +294,7 @@ class _Comparing:
                 self._say(DifferenceKind.OTHER_SPEED, text, (pair,), (pair,))
 
     def _ports(self) -> None:
-        """Cables between the right devices in other ports, where the ids of links on both sides name ports."""
+        """Cables of the right devices in other ports, where the ids of links on both sides name ports."""
         for pair, links in self._design.links.items():
             designed = Counter(filter(None, (ports_in(link, {}) for link in links)))
             there = self._as_built.links.get(pair, [])

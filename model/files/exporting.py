@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from model.analysis import analyse
 from model.document.document import Document
 from model.errors import InputError
+from model.files.writing import write_atomic
 from model.step.report import Analysis
 
 
@@ -101,3 +103,47 @@ class ExportFormat:
     lacks: str
     folder: bool = False
     options: tuple[ExportOption, ...] = field(default=())
+
+
+def written(exported: Exported, path: Path, folder: bool) -> tuple[Path, ...]:
+    """Write what was exported to a file, or into a folder (made where there is none); gives the paths.
+
+    Raises `InputError` where it cannot be written.
+    """
+    if not folder:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder; a file is expected.")
+        for content in exported.files.values():
+            write_atomic(path, content)
+        return (path,)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is a file; this export has several files and needs a folder.")
+    targets = {name: _inside(path, name) for name in exported.files}
+    try:
+        for target in targets.values():
+            target.parent.mkdir(parents=target.parent != path.parent, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{path} cannot be made: {(error.strerror or str(error)).lower()}.") from None
+    for name, content in exported.files.items():
+        write_atomic(targets[name], content)
+    return tuple(targets.values())
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A file in a folder; names that would lead out of it are refused."""
+    parts = PurePosixPath(name)
+    if parts.is_absolute() or ".." in parts.parts or not parts.parts or "\\" in name:
+        raise InputError(f'"{name}" is no name for a file in a folder; rename what it is called after.')
+    return folder.joinpath(*parts.parts)
+
+
+def chosen_options(one: ExportFormat, given: Mapping[str, str]) -> dict[str, str]:
+    """The options of an export with their defaults. Raises `InputError` for one that it does not have."""
+    known = {option.key: option for option in one.options}
+    for key, value in given.items():
+        if key not in known:
+            raise InputError(f'{one.name} has no option "{key}"; it has {", ".join(known) or "none"}.')
+        values = [choice for choice, _ in known[key].choices]
+        if values and value not in values:
+            raise InputError(f"{key} cannot be {value!r}; it is one of {', '.join(values)}.")
+    return {key: given.get(key, option.default) for key, option in known.items()}

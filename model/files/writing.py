@@ -64,13 +64,13 @@ def finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def write_atomic(path: Path, text: str, *, backup: bool = False) -> None:
+def write_atomic(path: Path, text: str | bytes, *, backup: bool = False) -> None:
     """Put `text` (gzipped where the name ends in .gz) in place of the file, or leave everything as it was.
 
     With `backup` the version before stays beside it as `.bak`. Raises `InputError` when it cannot be written.
     """
     try:
-        data = text.encode("utf-8")
+        data = text.encode("utf-8") if isinstance(text, str) else text
         if path.suffix == ".gz":
             data = gzip.compress(data, compresslevel=6, mtime=0)
         if path.exists() and not path.is_file():
