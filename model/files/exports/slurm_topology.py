@@ -1,0 +1,216 @@
+"""Slurm's topology as .conf and as .yaml: the network as a tree, NVLink domains as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from model.errors import InputError
+from model.files.exporting import Exported, ExportFormat, ExportOption, ExportSource
+from model.files.exports.drawing import Host, hosts_of, not_working, scale_up_domains
+from model.files.exports.safe_names import HOST_NAMES, renamed, safe_names
+from model.files.exports.switch_tree import SwitchTree, TreeSwitch, switch_tree
+from model.files.imports.hostlist import fold
+from model.text import name_list, plural
+from model.topology.types import DeviceKind
+
+_KINDS = (("tree", "Tree of switches"), ("block", "Blocks, one for each NVLink domain"))
+_CONF_KIND = ExportOption("topology", "Topology", "tree", _KINDS)
+_YAML_KIND = ExportOption("topology", "Topology", "tree", (*_KINDS, ("both", "Both, the tree as default")))
+_LACKS = "Bandwidth (Slurm ignores LinkSpeed), NICs, ports, GPUs, and what is inside a host."
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """NVLink domains of more than one host: their hosts by the name of the block, and Slurm's sizes."""
+
+    hosts: Mapping[str, tuple[str, ...]]
+    sizes: tuple[int, ...]
+    left_out: tuple[str, ...]
+
+
+def nvlink_blocks(source: ExportSource) -> Blocks:
+    """The blocks of a drawing. Raises `InputError` where no NVLink domain spans hosts."""
+    topology = source.document.topology
+    domains = scale_up_domains(topology)
+    members: dict[str, list[Host]] = {}
+    alone = []
+    for host in hosts_of(topology):
+        own = list(
+            dict.fromkeys(domains[gpu.id] for gpu in host.of_kind(DeviceKind.GPU) if gpu.id in domains)
+        )
+        if len(own) == 1:
+            members.setdefault(own[0], []).append(host)
+        elif own:
+            alone.append(host.id)
+    wide = {domain: hosts for domain, hosts in members.items() if len(hosts) > 1}
+    if not wide:
+        raise InputError(
+            "No NVLink domain of the drawing spans several hosts, so there are no blocks; write the tree."
+        )
+    alone += [host.id for domain, hosts in members.items() if domain not in wide for host in hosts]
+    sizes = [min(len(hosts) for hosts in wide.values())]
+    while 2 * sizes[-1] <= sizes[0] * len(wide):
+        sizes.append(2 * sizes[-1])
+    left_out = []
+    if alone:
+        left_out.append(f"Left out: {plural(len(alone), 'host')} in no block: {name_list(alone)}.")
+    named = _block_names(source, wide)
+    return Blocks(
+        {named[one]: tuple(h.id for h in hosts) for one, hosts in wide.items()}, tuple(sizes), tuple(left_out)
+    )
+
+
+def _block_names(source: ExportSource, wide: Mapping[str, list[Host]]) -> dict[str, str]:
+    """Named by the container that holds just the hosts of a domain (its rack), else numbered."""
+    boxes = {box.id: box for box in source.document.topology.containers()}
+    parents = {
+        domain: {boxes[host.id].parent if host.id in boxes else None for host in hosts}
+        for domain, hosts in wide.items()
+    }
+    used = [next(iter(own)) for own in parents.values() if len(own) == 1]
+    names = {}
+    for place, (domain, own) in enumerate(parents.items(), 1):
+        only = next(iter(own)) if len(own) == 1 else None
+        names[domain] = only if only is not None and used.count(only) == 1 else f"block{place:03d}"
+    return names
+
+
+def tree_of(source: ExportSource) -> SwitchTree:
+    """The tree of switches. Raises `InputError` where no host has a switch."""
+    tree = switch_tree(source)
+    if not tree.roots:
+        raise InputError("No host of the drawing has a cable to a switch, so there is no tree.")
+    return tree
+
+
+def tree_notes(source: ExportSource, tree: SwitchTree) -> list[str]:
+    """What the tree does not say of the drawing."""
+    notes = list(not_working(source.document.topology))
+    merged = tree.merged()
+    if merged:
+        count = sum(len(switch.stands_for) for switch in merged)
+        first = merged[0]
+        notes.append(
+            f"{plural(count, 'switch', 'switches')} merged into {len(merged):,}, as a tree has one parent "
+            f"for each switch and host: {first.name} stands for {name_list(first.stands_for)}."
+        )
+    if tree.loose:
+        ids = [host.id for host in tree.loose]
+        notes.append(f"Left out: {plural(len(ids), 'host')} without a cable to a switch: {name_list(ids)}.")
+    if len(tree.roots) > 1:
+        notes.append(f"There are {len(tree.roots):,} trees that no switch joins; no job can span them.")
+    return notes
+
+
+class _Names:
+    """The names that Slurm takes, of everything that is written."""
+
+    def __init__(self, tree: SwitchTree | None, blocks: Blocks | None) -> None:
+        switches = list(tree.walk()) if tree is not None else []
+        hosts = [host for switch in switches for host in switch.hosts]
+        wanted = [f"switch {switch.name}" for switch in switches]
+        for block, members in (blocks.hosts if blocks is not None else {}).items():
+            hosts += members
+            wanted.append(f"block {block}")
+        self.hosts = safe_names(dict.fromkeys(hosts), HOST_NAMES)
+        others = safe_names((name.partition(" ")[2] for name in dict.fromkeys(wanted)), HOST_NAMES)
+        self.others = others
+
+    def host_list(self, ids: list[str] | tuple[str, ...]) -> str:
+        return fold([self.hosts[ident] for ident in ids])
+
+    def switch_list(self, switches: list[TreeSwitch]) -> str:
+        return fold([self.others[switch.name] for switch in switches])
+
+    def notes(self) -> tuple[str, ...]:
+        return renamed(self.hosts | self.others, HOST_NAMES)
+
+
+def _chosen(source: ExportSource, option: ExportOption) -> tuple[SwitchTree | None, Blocks | None]:
+    kind = source.options.get(option.key, option.default)
+    if kind not in [value for value, _ in option.choices]:
+        raise InputError(f"{option.key} cannot be {kind!r}; it is one of tree, block or (in YAML) both.")
+    tree = tree_of(source) if kind in ("tree", "both") else None
+    return tree, nvlink_blocks(source) if kind in ("block", "both") else None
+
+
+def _write_conf(source: ExportSource) -> Exported:
+    tree, blocks = _chosen(source, _CONF_KIND)
+    names = _Names(tree, blocks)
+    lines: list[str] = []
+    notes: list[str] = []
+    if tree is not None:
+        source.progress(0.6, "writing switches")
+        for switch in tree.walk():
+            below = f"Switches={names.switch_list(switch.below)}" if switch.below else ""
+            hosts = f"Nodes={names.host_list(switch.hosts)}" if switch.hosts else ""
+            lines.append(f"SwitchName={names.others[switch.name]} {below}{hosts}")
+        notes += tree_notes(source, tree)
+    if blocks is not None:
+        for block, members in blocks.hosts.items():
+            lines.append(f"BlockName={names.others[block]} Nodes={names.host_list(members)}")
+        lines.append(f"BlockSizes={','.join(map(str, blocks.sizes))}")
+        notes += blocks.left_out
+    return Exported({"": "\n".join(lines) + "\n"}, (*notes, *names.notes()))
+
+
+def _write_yaml(source: ExportSource) -> Exported:
+    tree, blocks = _chosen(source, _YAML_KIND)
+    names = _Names(tree, blocks)
+    topologies: list[dict[str, Any]] = []
+    notes: list[str] = []
+    if tree is not None:
+        source.progress(0.6, "writing switches")
+        topologies.append(
+            {
+                "topology": "tree",
+                "cluster_default": True,
+                "tree": {"switches": [_yaml_switch(names, switch) for switch in tree.walk()]},
+            }
+        )
+        notes += tree_notes(source, tree)
+    if blocks is not None:
+        rows = [
+            {"block": names.others[block], "nodes": names.host_list(members)}
+            for block, members in blocks.hosts.items()
+        ]
+        block = {"block_sizes": list(blocks.sizes), "blocks": rows}
+        topologies.append({"topology": "block", "cluster_default": tree is None, "block": block})
+        notes += blocks.left_out
+    text = yaml.safe_dump(topologies, sort_keys=False, explicit_start=True, width=1_000_000)
+    return Exported({"": text}, (*notes, *names.notes()))
+
+
+def _yaml_switch(names: _Names, switch: TreeSwitch) -> dict[str, str]:
+    row = {"switch": names.others[switch.name]}
+    if switch.below:
+        row["children"] = names.switch_list(switch.below)
+    if switch.hosts:
+        row["nodes"] = names.host_list(switch.hosts)
+    return row
+
+
+FORMATS = (
+    ExportFormat(
+        id="slurm-topology-conf",
+        name="Slurm topology.conf",
+        suffix=".conf",
+        write=_write_conf,
+        use="/etc/slurm/topology.conf, with TopologyPlugin=topology/tree or topology/block in slurm.conf.",
+        lacks=_LACKS,
+        options=(_CONF_KIND,),
+    ),
+    ExportFormat(
+        id="slurm-topology-yaml",
+        name="Slurm topology.yaml",
+        suffix=".yaml",
+        write=_write_yaml,
+        use="/etc/slurm/topology.yaml of Slurm 25.05 and newer, which then ignores topology.conf.",
+        lacks=_LACKS,
+        options=(_YAML_KIND,),
+    ),
+)
