@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from model.catalog.load import catalog
 from model.catalog.specs import GpuSpec, NvlinkSwitchSpec, SwitchSpec
 from model.errors import InputError
+from model.topology.cables import lengths_from_racks
 from model.topology.graph import Topology
 from model.topology.types import (
     HOST_LINKS,
@@ -23,7 +24,6 @@ from model.topology.types import (
     SCALE_UP_LINKS,
     ContainerKind,
     DeviceKind,
-    Link,
     LinkKind,
     State,
 )
@@ -42,8 +42,6 @@ from model.traffic.network import SplitNetwork
 from model.traffic.routing import Routes
 from model.traffic.scale_up import make_scale_up
 from model.traffic.types import Fabric
-
-SECONDS_PER_METRE = 4.9e-9  # light in fibre, refractive index 1.468
 
 _DEVICE_KINDS = {kind: number for number, kind in enumerate(DeviceKind)}
 _LINK_KINDS = {kind: number for number, kind in enumerate(LinkKind)}
@@ -73,7 +71,7 @@ def compile_fabric(topology: Topology) -> Fabric:
     kind = np.fromiter(map(_DEVICE_KINDS.__getitem__, kinds), np.int8, len(devices))
     up = np.fromiter((state is not State.DOWN for state in states), np.bool_, len(devices))
     rail = np.fromiter((-1 if r is None else r for r in rails), np.int64, len(devices))
-    links = _read_links(topology.links(), index, up)
+    links = _read_links(topology, index, up)
     domain = _domains(links, kind, len(devices))
     sharp, payload_of_device = _catalogue_facts(kind, models)
     host_of, host_ids = _hosts(topology, parents)
@@ -91,6 +89,7 @@ def compile_fabric(topology: Topology) -> Fabric:
         capacity=links.capacity,
         usable=links.capacity * _payload_shares(links, payload_of_device),
         latency=links.latency,
+        in_racks=links.in_racks,
         gpu_devices=np.flatnonzero(_has_kind(kind, DeviceKind.GPU)).astype(np.int32),
         domain=domain.astype(np.int32),
         rail=rail.astype(np.int32),
@@ -133,6 +132,7 @@ class _Links:
     count: NDArray[np.int32]
     capacity: FloatArray
     latency: FloatArray
+    in_racks: BoolArray
 
     @property
     def tail(self) -> IndexArray:
@@ -155,9 +155,10 @@ class _Links:
         return make_arcs(devices, self.tail[link], self.head[link], link, self.capacity[link // 2])
 
 
-def _read_links(links: tuple[Link, ...], index: Mapping[str, int], up: BoolArray) -> _Links:
-    ids, a, b, kinds, lanes, counts, shares, states, latencies, lengths = _columns(links, _LINK_FIELDS)
-    size = len(links)
+def _read_links(topology: Topology, index: Mapping[str, int], up: BoolArray) -> _Links:
+    columns = _columns(topology.links(), _LINK_FIELDS)
+    ids, a, b, kinds, lanes, counts, shares, states, latencies, lengths = columns
+    size = len(ids)
     link_a = np.fromiter(map(index.__getitem__, a), np.int32, size)
     link_b = np.fromiter(map(index.__getitem__, b), np.int32, size)
     count = np.fromiter(counts, np.int32, size)
@@ -168,19 +169,27 @@ def _read_links(links: tuple[Link, ...], index: Mapping[str, int], up: BoolArray
     )
     nominal = np.fromiter(lanes, np.float64, size) * count
     capacity = nominal * np.fromiter(working, np.float64, size) * (up[link_a] & up[link_b])
-    latency = (
-        given if given is not None else (length or 0.0) * SECONDS_PER_METRE
-        for given, length in zip(latencies, lengths, strict=True)
-    )
-    return _Links(
-        ids,
-        link_a,
-        link_b,
-        np.fromiter(map(_LINK_KINDS.__getitem__, kinds), np.int8, size),
-        count,
-        capacity,
-        np.fromiter(latency, np.float64, size),
-    )
+    kind = np.fromiter(map(_LINK_KINDS.__getitem__, kinds), np.int8, size)
+    latency, in_racks = _latencies(topology, (link_a, link_b), kind, latencies, lengths)
+    return _Links(ids, link_a, link_b, kind, count, capacity, latency, in_racks)
+
+
+def _latencies(
+    topology: Topology,
+    ends: tuple[NDArray[np.int32], NDArray[np.int32]],
+    kind: NDArray[np.int8],
+    own: tuple[float | None, ...],
+    lengths: tuple[float | None, ...],
+) -> tuple[FloatArray, BoolArray]:
+    """Seconds of each link: its own, else by its own length, else by the places of its ends in racks; and
+    which are network cables of the last sort."""
+    metres = np.array([np.nan if length is None else length for length in lengths], np.float64)
+    seconds = np.array([np.nan if given is None else given for given in own], np.float64)
+    measured = lengths_from_racks(topology, *ends)
+    in_racks = np.isnan(seconds) & np.isnan(metres) & ~np.isnan(measured)
+    by_length = np.nan_to_num(np.where(in_racks, measured, metres)) * catalog().cables.seconds_per_metre
+    in_racks &= np.isin(kind, [_LINK_KINDS[name] for name in NETWORK_LINKS])
+    return np.where(np.isnan(seconds), by_length, seconds), in_racks if in_racks.any() else in_racks[:0]
 
 
 def _hosts(topology: Topology, parents: tuple[str | None, ...]) -> tuple[NDArray[np.int32], tuple[str, ...]]:

@@ -1,7 +1,8 @@
 """α of one operation, per group: NCCL's latencies, of the Simple protocol where none is named (§5.3).
 
-The catalogue's step over the network stands for everything inside a site. Only a link that by itself takes
-longer (a fibre of more than about 3 km) adds its latency, each time that data cross it: `long_links`.
+The catalogue's step over the network stands for everything inside a site whose cables are not known. A link
+that by itself takes longer (a fibre of more than about 3 km) adds its latency each time that data cross it,
+and so does a network cable whose length follows from the racks at its ends: `long_links`.
 """
 
 from __future__ import annotations
@@ -53,6 +54,12 @@ def halving_doubling_s(inside: BoolArray) -> FloatArray:
     return catalog().alpha.base_s("ring") + 2 * rounds
 
 
+def direct_s(steps: int) -> float:
+    """Base, and a step over a scale-up link to scatter, to gather, or for each of both."""
+    alpha = catalog().alpha
+    return alpha.base_s("ring") + steps * alpha.hop_s("ring", "nvlink")
+
+
 def sharp_s(members: IndexArray) -> FloatArray:
     """NCCL's CollNet chain: there and back inside the part, and its network latency once."""
     hop = catalog().alpha.collnet_chain_hop_us
@@ -66,6 +73,9 @@ def deduplicated_s(several: BoolArray) -> FloatArray:
 
 
 def long_links(fabric: Fabric) -> FloatArray:
-    """(2 · links,): the latency of each directed link that takes longer than a catalogue step, else 0."""
-    usual = catalog().alpha.hop_s("ring", "network")
-    return np.repeat(np.where(fabric.latency > usual, fabric.latency, 0.0), 2)
+    """(2 · links,): the latency of each directed link that takes longer than a catalogue step, or that is a
+    cable between racks, else 0."""
+    added = fabric.latency > catalog().alpha.hop_s("ring", "network")
+    if len(fabric.in_racks):
+        added |= fabric.in_racks
+    return np.repeat(np.where(added, fabric.latency, 0.0), 2)

@@ -253,7 +253,7 @@ def _push_switch_work(
 
 
 def _long_delays(fabric: Fabric, edges: Edges, paths: PairPaths, pair: IndexArray) -> FloatArray:
-    """(groups,): what links that take longer than a step of the catalogue add to α."""
+    """(groups,): what long links and cables between racks add to α."""
     added = edges.aggregation.delay_s.copy()
     delay = long_links(fabric)
     if not delay.any():

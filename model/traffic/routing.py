@@ -230,7 +230,8 @@ def _push_nics(
 
 
 def pair_delays(fabric: Fabric, paths: PairPaths, delay: FloatArray) -> FloatArray:
-    """(pairs,): the longest sum of `delay` (2 · links,) between switches on the paths of each pair by NIC."""
+    """(pairs,): the longest sum of `delay` (2 · links,) on the paths of each pair by NIC, over the cables of
+    the NICs and between switches."""
     routes = routes_of(fabric)
     begin, end = routes.nics.nic[paths.nic_from], routes.nics.nic[paths.nic_to]
     # NICs on the same switches have the same paths between switches.
@@ -240,9 +241,23 @@ def pair_delays(fabric: Fabric, paths: PairPaths, delay: FloatArray) -> FloatArr
     apart = begin[first] != end[first]
     of_class = np.zeros(len(first))
     of_class[apart] = routes.core.longest_delay(begin[first[apart]], end[first[apart]], delay)
+    cable = _end_delays(fabric, routes.core.transit, delay)
     longest = np.zeros(len(paths.source))
-    np.maximum.at(longest, paths.nic_pair, of_class[inverse])
+    at_ends = np.where(begin != end, cable[begin] + cable[end], 0.0)
+    np.maximum.at(longest, paths.nic_pair, of_class[inverse] + at_ends)
     return longest
+
+
+def _end_delays(fabric: Fabric, transit: BoolArray, delay: FloatArray) -> FloatArray:
+    """(devices,): the longest `delay` of the cables that join an end point to its switches."""
+    found = np.zeros(len(fabric.device_ids))
+    for end, other, links in (
+        (fabric.link_a, fabric.link_b, delay[::2]),
+        (fabric.link_b, fabric.link_a, delay[1::2]),
+    ):
+        cables = transit[other] & ~transit[end]
+        np.maximum.at(found, end[cables], links[cables])
+    return found
 
 
 def to_loads(out: Emission, columns: int, links: int) -> csr_array:

@@ -6,7 +6,7 @@ A *directed link* has the index 2·l for link l from a to b, and 2·l + 1 from b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ class Fabric:
     Devices: `device_ids` (n,), `device_kind` (n,) indices into `tuple(DeviceKind)`, `device_up` (n,).
     Links: `link_ids` (l,), `link_a`, `link_b` device indices, `link_kind` indices into `tuple(LinkKind)`,
     `capacity` and `usable` bytes/s of one direction now (0 = down; usable = capacity × payload share,
-    conventions 45), `latency` s, `link_count`.
+    conventions 45), `latency` s, `link_count`; `in_racks` says of which links the latency is that of a network
+    cable between places in racks (empty: of none).
     GPUs: `gpu_devices` (g,) device indices in topology order; `domain` (n,) the scale-up domain of each
     device (-1 = none): GPUs that reach each other over NVLink or xGMI. `rail` (n,) and `host` (n,) of each
     device, -1 = none; `host_ids` the tray around a device, or what it lies in when there is no tray.
@@ -49,6 +50,7 @@ class Fabric:
     host: IntArray
     host_ids: tuple[str, ...]
     routes: object
+    in_racks: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def ends_of(self, directed: int) -> tuple[str, str]:
         """The ids of the device that a directed link leaves, and of the one that it reaches."""

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from model.job.exchange import Dedup, Operation
+from model.topology.cables import cable_length_m
 from model.topology.graph import Topology
-from model.topology.types import DeviceKind, LinkKind
+from model.topology.types import NETWORK_LINKS, Container, ContainerKind, DeviceKind, LinkKind
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
 from tests.model.traffic.exchanges import exchange, placement_of
@@ -30,7 +31,7 @@ def test_alpha_of_every_algorithm() -> None:
     tree: 8.4 + 2 (7 · 4.0 + log2 4 · 14) = 120.4. hierarchical: scatter and gather 2 · (8.4 + 7 · 3.4), all-
     reduce 8.4 + 6 · 14, together 156.8. halving-doubling: 8.4 + 2 · (3 · 3.4 + 2 · 14) = 84.8. sharp: the
     CollNet chain, 2 · 7 · 2.8 + 30 = 69.2. broadcast: 32 steps, 3 of them between nodes: 8.4 + 29 · 3.4
-    + 3 · 14 = 149. deduplicated: 14 + 3.4.
+    + 3 · 14 = 149. deduplicated: 14 + 3.4. direct in one node: 8.4 + 3.4 to gather, once more to reduce.
     """
     every = [list(range(32))]
     names = ("tree", "hierarchical", "halving-doubling", "sharp")
@@ -38,7 +39,10 @@ def test_alpha_of_every_algorithm() -> None:
     items.append(exchange(Operation.BROADCAST, every, 1))
     dedup = Dedup(64, 2)
     items.append(exchange(ALL_TO_ALL, every, 1, algorithm="deduplicated", dedup=dedup))
-    expected = [120.4e-6, 156.8e-6, 84.8e-6, 69.2e-6, 149e-6, 17.4e-6]
+    items += [
+        exchange(op, [list(range(8))], 1, algorithm="direct") for op in (ALL_REDUCE, Operation.ALL_GATHER)
+    ]
+    expected = [120.4e-6, 156.8e-6, 84.8e-6, 69.2e-6, 149e-6, 17.4e-6, 15.2e-6, 11.8e-6]
     assert alphas(hgx(4), items) == pytest.approx(expected)
 
 
@@ -103,3 +107,45 @@ def test_sharp_over_a_long_link_between_spines() -> None:
     s.links[-1] = replace(s.links[-1], latency_s=1e-3)
     items = [exchange(ALL_REDUCE, [[0, 1, 2, 3]], 1, algorithm="sharp")]
     assert alphas(s.topology(), items) == pytest.approx([30e-6 + 2e-3])
+
+
+def racked(rows_apart: int) -> Topology:
+    """Two hosts of one GPU in racks of two rows, their leaf beside the first."""
+    s = Sketch()
+    s.add(DeviceKind.LEAF, "leaf")
+    for h in range(2):
+        s.add(DeviceKind.GPU, f"gpu{h}")
+        s.add(DeviceKind.NIC, f"nic{h}")
+        s.pcie(f"gpu{h}", f"nic{h}")
+        s.net(f"nic{h}", "leaf")
+    racks = [Container(f"rack{h}", ContainerKind.RACK, row=h * rows_apart, column=0) for h in range(2)]
+    trays = [Container(f"host{h}", ContainerKind.TRAY, parent=f"rack{h}", u=1) for h in range(2)]
+    places = {f"{kind}{h}": f"host{h}" for kind in ("gpu", "nic") for h in range(2)}
+    devices = [replace(one, parent=places.get(one.id, "rack0")) for one in s.topology().devices()]
+    devices[0] = replace(devices[0], u=42)
+    return Topology(devices, s.topology().links(), [*racks, *trays])
+
+
+def test_cables_between_racks_add_five_nanoseconds_a_metre() -> None:
+    """The send crosses both cables. One row farther is 2.4 m more on the second: 12 ns."""
+    send = [exchange(Operation.SEND, [[0, 1]], 1)]
+    near, far = alphas(racked(1), send)[0], alphas(racked(2), send)[0]
+    assert far - near == pytest.approx(2.4 * 5e-9)
+    topology = racked(1)
+    lengths = [cable_length_m(topology, link) for link in topology.links() if link.kind in NETWORK_LINKS]
+    away = sum(length for length in lengths if length is not None)
+    assert near == pytest.approx(14e-6 + away * 5e-9)
+    unknown = Topology(
+        [replace(one, u=None) for one in topology.devices()], topology.links(), topology.containers()
+    )
+    assert alphas(unknown, send) == pytest.approx([14e-6])
+
+
+def test_a_cable_with_a_length_of_its_own_is_as_before() -> None:
+    """30 m of its own are 150 ns on the link, and within the catalogue's step."""
+    topology = racked(1)
+    own = [replace(link, length_m=30.0) for link in topology.links() if link.kind in NETWORK_LINKS]
+    topology.put(links=own)
+    fabric = compile_fabric(topology)
+    assert fabric.latency[fabric.latency > 0].tolist() == pytest.approx([150e-9, 150e-9])
+    assert alphas(topology, [exchange(Operation.SEND, [[0, 1]], 1)]) == pytest.approx([14e-6])
