@@ -23,7 +23,6 @@ class When(Enum):
     NOT_EMPTY = auto()  # it has devices
     SELECTION = auto()
     DEVICES_SELECTED = auto()
-    GPU_SELECTED = auto()  # exactly one GPU
     CLIPBOARD = auto()
     UNDO = auto()
     REDO = auto()
@@ -55,10 +54,11 @@ def _spec(
     tip: str = "",
     *,
     group: str = "",
+    check: bool = False,
     local: bool = False,
 ) -> ActionSpec:
     shown = tuple(key for key in keys.split("|") if key)
-    return ActionSpec(ident, text, shown, icon, when, tip, group, bool(group), local)
+    return ActionSpec(ident, text, shown, icon, when, tip, group, bool(group) or check, local)
 
 
 ACTIONS: Mapping[str, ActionSpec] = {
@@ -103,6 +103,22 @@ ACTIONS: Mapping[str, ActionSpec] = {
         _spec("view.zoom_out", "Zoom &out", "Ctrl+-", "minus"),
         _spec("view.tidy", "&Tidy up", "Ctrl+L", "layout", When.NOT_EMPTY, "Arrange the devices by role"),
         _spec("view.outline", "&Outline", "Ctrl+Shift+O", "", When.OPEN, "Go to the outline, or close it"),
+        _spec("view.links_curved", "&Curved links", "", "", When.OPEN, group="links"),
+        _spec("view.links_straight", "&Straight links", "", "", When.OPEN, group="links"),
+        _spec("view.links_orthogonal", "Links with c&orners", "", "", When.OPEN, group="links"),
+        _spec("view.fold", "Fold or &unfold", "Ctrl+M", "", When.SELECTION,
+              "Draw the selected containers as one box, or open them"),
+        _spec("view.fold_all", "F&old all", "", "", When.NOT_EMPTY,
+              "Draw the outermost containers as one box each"),
+        _spec("view.unfold_all", "U&nfold all", "", "", When.NOT_EMPTY, "Open all containers"),
+        _spec("view.focus", "Fo&cus on paths", "Shift+P", "", When.DEVICES_SELECTED,
+              "Show the paths of a device, or the route between two"),
+        _spec("view.snap_to_grid", "Snap to the &grid", "", "", When.ALWAYS, check=True),
+        _spec("view.snap_to_parts", "Snap to &edges, centres and gaps", "", "", When.ALWAYS, check=True),
+        _spec("view.reduce_motion", "&Reduce motion", "", "", When.ALWAYS,
+              "Nothing moves but the playhead", check=True),
+        _spec("arrange.pin", "&Pin or unpin", "L", "", When.DEVICES_SELECTED,
+              "Let layouts leave the selection where it is"),
         _spec("arrange.tidy", "&Tidy up the selection", "Ctrl+Shift+L", "", When.DEVICES_SELECTED,
               "Arrange the selected devices by role"),
         _spec("arrange.left", "Align &left", "", "", When.DEVICES_SELECTED),
@@ -118,7 +134,7 @@ ACTIONS: Mapping[str, ActionSpec] = {
         _spec("theme.dark", "&Dark", "", "", When.ALWAYS, group="theme"),
         _spec("theme.toggle", "Light or dark", "", "dark", When.ALWAYS, "Light or dark"),
         _spec("insert.template", "&Template…", "Ctrl+T", "template", When.ALWAYS),
-        _spec("insert.partners", "Show &partners", "P", "partners", When.GPU_SELECTED,
+        _spec("insert.partners", "Show &partners", "P", "partners", When.SELECTION,
               "Show whom the selected GPU talks to, in every dimension"),
         _spec("job.clear", "&Take away all colours", "", "erase", When.NOT_EMPTY),
         _spec("play.toggle", "&Play or pause", "Space", "play", When.REPORT, local=True),
@@ -149,13 +165,17 @@ MENUS: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
         "edit.duplicate_row", "edit.delete", SEPARATOR, "edit.select_all", "edit.deselect", "edit.select_by",
         SEPARATOR, "edit.find", "edit.replace_model", SEPARATOR,
         ("A&rrange", (
-            "arrange.tidy", SEPARATOR, "arrange.left", "arrange.centre", "arrange.right", SEPARATOR,
+            "arrange.pin", "arrange.tidy", SEPARATOR,
+            "arrange.left", "arrange.centre", "arrange.right", SEPARATOR,
             "arrange.top", "arrange.middle", "arrange.bottom", SEPARATOR, "arrange.across", "arrange.down",
         )),
     )),
     ("&View", (
         "view.fit", "view.fit_selection", "view.actual", "view.zoom_in", "view.zoom_out", SEPARATOR,
-        "view.tidy", SEPARATOR, "view.outline", ("&Theme", ("theme.system", "theme.light", "theme.dark")),
+        "view.tidy", SEPARATOR, "view.fold", "view.fold_all", "view.unfold_all", "view.focus", SEPARATOR,
+        ("&Links", ("view.links_curved", "view.links_straight", "view.links_orthogonal")),
+        ("S&napping", ("view.snap_to_grid", "view.snap_to_parts")), "view.reduce_motion", SEPARATOR,
+        "view.outline", ("&Theme", ("theme.system", "theme.light", "theme.dark")),
     )),
     ("&Insert", ("insert.template", SEPARATOR, "tool.place", "tool.connect")),
     ("&Job", ("tool.paint", "job.clear", SEPARATOR, "insert.partners")),
@@ -231,6 +251,12 @@ class ActionSet(QObject):
         holds = self._states()
         for spec, action in self.all():
             action.setEnabled(spec.when is When.ALWAYS or spec.when in holds)
+
+    def show_checks(self, checks: Mapping[str, bool]) -> None:
+        """Mark the checkable actions that hold."""
+        for ident, holds in checks.items():
+            if ident in self._actions:
+                self._actions[ident].setChecked(holds)
 
     def update_icons(self) -> None:
         """Draw the icons in the colours of the theme."""

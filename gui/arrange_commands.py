@@ -12,7 +12,7 @@ from model.errors import EditRefused
 
 if TYPE_CHECKING:
     from gui.context import AppContext
-    from model.document.edits import Move
+    from model.document.pins import Arranged
 
 EDGES = ("left", "centre", "right", "top", "middle", "bottom")
 AXES = ("across", "down")
@@ -54,8 +54,8 @@ class ArrangeCommands(QObject):
         ids, document = self._context.selection, self._context.document.document
         self._push(lambda: tidy(document, ids), "Tidy up the selection")
 
-    def _push(self, make: Callable[[], Move], text: str) -> None:
+    def _push(self, make: Callable[[], Arranged], text: str) -> None:
         try:
-            self._context.document.push(make(), text)
+            self._context.push_layout(make(), text)
         except EditRefused as refusal:
             self._context.say(str(refusal))

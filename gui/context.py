@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from gui.document import DocumentModel
 from gui.playback import Playback
+from gui.preferences import Preferences
 from gui.theme import ThemeManager
 
 if TYPE_CHECKING:
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from model.document.clipboard import Fragment
     from model.document.document import Change
     from model.document.edits import Edit
+    from model.document.pins import Arranged
     from model.placement.types import Dimension
     from model.step.report import Analysis, Figure
     from model.step.what_if import Subject
 
 LinkMode = Literal["now", "peak", "mean"]
 Tool = Literal["select", "pan", "connect", "place", "paint"]
+TrafficDimension = Literal["tp", "cp", "ep", "pp", "dp", "storage"]
 LAYERS = ("scale-up", "pcie", "fabric", "storage")
 
 
@@ -48,6 +51,9 @@ class AppContext(QObject):
     explained = Signal(str, object)
     clipboard_changed = Signal()
     what_if_answered = Signal(object)
+    traffic_of_changed = Signal()
+    focus_changed = Signal()
+    route_answered = Signal(object)
 
     def __init__(
         self,
@@ -60,6 +66,7 @@ class AppContext(QObject):
         self.document = document if document is not None else DocumentModel(self)
         self.theme = theme if theme is not None else ThemeManager(self)
         self.playback = playback if playback is not None else Playback(self)
+        self.preferences = Preferences(self)
         self.engine: Engine | None = None
         self.analysis: Analysis | None = None
         self.stale = False
@@ -76,6 +83,10 @@ class AppContext(QObject):
         self.layers: frozenset[str] = frozenset(LAYERS)
         self.partners_of: str | None = None
         self.clipboard: Fragment | None = None
+        self.traffic_of: TrafficDimension | None = None
+        self.focus: tuple[str, ...] = ()
+        self.arranging = False
+        self._chosen_order: tuple[str, ...] = ()
         self._stale_from = 0
         self.document.changed.connect(self._document_changed)
         self.document.reset.connect(self._document_reset)
@@ -85,6 +96,7 @@ class AppContext(QObject):
         self.engine = engine
         engine.analysed.connect(self.set_analysis)
         engine.what_if.connect(self.what_if_answered)
+        engine.route.connect(self.route_answered)
         self.document.applied.connect(self._send_edit)
         self.engine_attached.emit()
         engine.load(self.document.document, self.document.revision)
@@ -106,7 +118,13 @@ class AppContext(QObject):
         selection = frozenset(ids)
         if selection != self.selection:
             self.selection = selection
+            kept = tuple(ident for ident in self._chosen_order if ident in selection)
+            self._chosen_order = (*kept, *sorted(selection.difference(kept))) if len(selection) <= 2 else ()
             self.selection_changed.emit()
+
+    def ordered_selection(self) -> tuple[str, ...]:
+        """What is selected, in the order in which it was where it is one or two things."""
+        return self._chosen_order or tuple(sorted(self.selection))
 
     def set_colour_by(self, dimension: Dimension) -> None:
         """The dimension whose groups fill the GPUs."""
@@ -158,6 +176,34 @@ class AppContext(QObject):
             self.partners_of = gpu
             self.partners_changed.emit()
 
+    def set_traffic_of(self, dimension: TrafficDimension | None) -> None:
+        """The dimension whose traffic alone is shown; None = all."""
+        if dimension != self.traffic_of:
+            self.traffic_of = dimension
+            self.traffic_of_changed.emit()
+
+    def set_focus(self, ids: Iterable[str]) -> None:
+        """The device whose paths, or the two between which the route is shown; empty = none."""
+        focus = tuple(ids)
+        if focus != self.focus:
+            self.focus = focus
+            self.focus_changed.emit()
+
+    def push_layout(self, arranged: Arranged, text: str) -> None:
+        """Apply a layout as one undo step, on the way to which the drawing may move; says what stayed.
+
+        Raises EditRefused, and changes nothing, when it is illegal.
+        """
+        from model.text import plural
+
+        self.arranging = True
+        try:
+            self.document.push(arranged.edit, text)
+        finally:
+            self.arranging = False
+        if arranged.kept:
+            self.say(f"{plural(arranged.kept, 'pinned device')} stayed in place.")
+
     def set_clipboard(self, fragment: Fragment) -> None:
         """What was copied last."""
         self.clipboard = fragment
@@ -182,6 +228,13 @@ class AppContext(QObject):
         if self.engine is not None:
             self.engine.ask_what_if(subject, tuple(ids))
 
+    def ask_route(self, source: str, target: str | None = None) -> None:
+        """Ask the engine how it leads the bytes of a device, or those from one to another; `route_answered`
+        tells.
+        """
+        if self.engine is not None:
+            self.engine.ask_route(source, target)
+
     def _document_changed(self, change: Change) -> None:
         topology = self.document.document.topology
         gone = {ident for ident in self.selection if not topology.has(ident)}
@@ -189,6 +242,8 @@ class AppContext(QObject):
             self.set_selection(self.selection - gone)
         if self.partners_of is not None and not topology.has_device(self.partners_of):
             self.set_partners_of(None)
+        if not all(topology.has_device(ident) for ident in self.focus):
+            self.set_focus(())
         if change.topology_changed or change.job or change.paint:
             self._stale_from = self.document.revision
             self._set_stale(True)
@@ -202,6 +257,8 @@ class AppContext(QObject):
         self.set_selection(())
         self.set_lit_links(())
         self.set_partners_of(None)
+        self.set_focus(())
+        self.set_traffic_of(None)
         self.playback.set_step(0.0)
         if self.analysis is not None:
             self.analysis = None

@@ -98,10 +98,9 @@ class EditCommands(QObject):
 
     def tidy(self) -> None:
         """Arrange all devices by role."""
-        from model.document.edits import Move
-        from model.topology.layout import layout_by_role
+        from model.document.pins import tidy_all
 
-        self.push(Move(layout_by_role(self._context.document.document.topology)), "Tidy up")
+        self._context.push_layout(tidy_all(self._context.document.document), "Tidy up")
 
     def clear_colours(self) -> None:
         """Take the colours of all GPUs away."""

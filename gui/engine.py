@@ -100,6 +100,7 @@ class Engine(QObject):
     failed = Signal(str)
     checksum = Signal(int, str)
     what_if = Signal(object)
+    route = Signal(object)
     _arrived = Signal(object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:

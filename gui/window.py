@@ -30,6 +30,7 @@ from gui.panels.start import StartPage
 from gui.recent import recent_files
 from gui.settings import settings
 from gui.title_bar import TitleBar
+from gui.view_commands import ViewCommands
 from gui.widgets.figure import ExplainPopup, FigureLabel, figure_of
 from gui.widgets.style import set_font, themed_icon
 from model.text import plural
@@ -66,6 +67,7 @@ class MainWindow(QMainWindow):
         self.edits = EditCommands(context, self)
         self.bulk = BulkCommands(context, self)
         self.arrange = ArrangeCommands(context, self)
+        self.views = ViewCommands(context, self)
         self.actions_ = ActionSet(context, self._handlers(), self._states, self)
         self.title_bar = TitleBar(context)
         self.setMenuWidget(self.title_bar)
@@ -210,6 +212,7 @@ class MainWindow(QMainWindow):
             signal.connect(self._state_timer.start)
         context.tool_changed.connect(self._show_tool)
         context.theme.changed.connect(self._show_theme_choice)
+        self.views.checks_changed.connect(self._show_checks)
         context.explained.connect(self.explain)
         context.destroyed.connect(self._let_go)
         self._show_tool()
@@ -226,6 +229,7 @@ class MainWindow(QMainWindow):
             **self.edits.handlers(),
             **self.bulk.handlers(),
             **self.arrange.handlers(),
+            **self.views.handlers(),
             "file.start": self.show_start,
             "file.quit": self.close,
             "theme.toggle": context.theme.toggle,
@@ -280,7 +284,6 @@ class MainWindow(QMainWindow):
             (When.NOT_EMPTY, bool(topology.devices() or topology.containers())),
             (When.SELECTION, bool(chosen)),
             (When.DEVICES_SELECTED, bool(devices)),
-            (When.GPU_SELECTED, self._selected_gpu() is not None),
             (When.CLIPBOARD, context.clipboard is not None),
             (When.UNDO, stack.canUndo()),
             (When.REDO, stack.canRedo()),
@@ -337,6 +340,9 @@ class MainWindow(QMainWindow):
     def _show_theme_choice(self) -> None:
         self.actions_[f"theme.{self.context.theme.choice}"].setChecked(True)
 
+    def _show_checks(self) -> None:
+        self.actions_.show_checks(self.views.checks())
+
     # --- what is shown -------------------------------------------------------------------------------------
 
     def show_workspace(self) -> None:
@@ -350,6 +356,7 @@ class MainWindow(QMainWindow):
         self.tool_bar.show()
         self.workspace.set_shown(True)
         self._show_title()
+        self._show_checks()
         self.actions_.update_states()
         self.workspace.canvas.setFocus()
 
@@ -391,6 +398,9 @@ class MainWindow(QMainWindow):
 
     def _show_partners(self) -> None:
         gpu = self._selected_gpu()
+        if gpu is None:
+            self.context.say("Select one GPU to see whom it talks to; a tray or rack has many.")
+            return
         self.context.set_partners_of(None if gpu == self.context.partners_of else gpu)
 
     def _help(self) -> None:

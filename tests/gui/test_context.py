@@ -28,6 +28,7 @@ class FakeEngine(QObject):
 
     analysed = Signal(object)
     what_if = Signal(object)
+    route = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()

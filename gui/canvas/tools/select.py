@@ -9,7 +9,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
 from gui.canvas.hit import Hit, caught
-from gui.canvas.scene_index import IntArray
+from gui.canvas.scene_index import FloatArray, IntArray
+from gui.canvas.snapping import REACH_PX, Guide, Snapper, paint_guides, snapping_boxes
 from gui.canvas.tools.base import Pointer, Tool
 from gui.canvas.tools.connect import ConnectTool
 from model.document import clipboard
@@ -39,6 +40,8 @@ class SelectTool(Tool):
         self._copying = False
         self._live = False
         self._plain = False
+        self._snapper: Snapper | None = None
+        self._guides: tuple[Guide, ...] = ()
         self.connecting = ConnectTool(view)
 
     @property
@@ -150,21 +153,44 @@ class SelectTool(Tool):
         elif len(self._rows):
             self._grabbed = int(self._rows[0])
         self._origin = index.centre[self._grabbed].copy() if len(self._rows) else np.zeros(2)
+        self._snapper = None
+        if len(self._rows) and self.context.preferences.snap_to_parts and self.view.painter.far is None:
+            others, self._box = snapping_boxes(self.view.painter, self._rows, self.context.selection)
+            self._snapper = Snapper(others, self._box)
 
     def _drag(self, at: Pointer) -> None:
-        """Shift the selection so that the device in hand stands on the grid."""
+        """Shift the selection: to the lines of what is near, else so that the device in hand stands on the
+        grid; with Shift held just where the hand is.
+        """
         if self._pressed is None or self._rows is None or not len(self._rows):
             return
         way = at.scene - self._pressed.scene
-        target = np.round((self._origin + (way.x(), way.y())) / GRID) * GRID
-        shift = (float(target[0] - self._origin[0]), float(target[1] - self._origin[1]))
-        if shift == self._shift:
+        shift, guides = self._snapped(np.array((way.x(), way.y())), at)
+        if (shift, guides) == (self._shift, self._guides):
             return
+        self._guides = guides
         if self._live:
             step = (shift[0] - self._shift[0], shift[1] - self._shift[1])
             self.view.scene_data.index.snapshot_move(self._rows, *step)
         self._shift = shift
         self.view.refresh()
+
+    def _snapped(self, way: FloatArray, at: Pointer) -> tuple[tuple[float, float], tuple[Guide, ...]]:
+        """How far to shift where the hand moved by `way`, and the lines that were caught."""
+        shift_key = Qt.KeyboardModifier.ShiftModifier
+        if at.has(shift_key) or (self._pressed is not None and self._pressed.has(shift_key)):
+            return (float(way[0]), float(way[1])), ()
+        target = self._origin + way
+        if self.context.preferences.snap_to_grid:
+            target = np.round(target / GRID) * GRID
+        shift = [float(target[axis] - self._origin[axis]) for axis in (0, 1)]
+        if self._snapper is None:
+            return (shift[0], shift[1]), ()
+        snap = self._snapper.snap(self._box + np.tile(way, 2), REACH_PX / self.view.zoom)
+        for axis, caught_at in enumerate(snap.shift):
+            if caught_at is not None:
+                shift[axis] = float(way[axis]) + caught_at
+        return (shift[0], shift[1]), snap.guides
 
     def _finish_drag(self) -> None:
         rows, shift, copying = self._rows, self._shift, self._copying
@@ -198,7 +224,8 @@ class SelectTool(Tool):
         self._forget()
 
     def _forget(self) -> None:
-        self._pressed = self._hit = self._band = self._rows = None
+        self._pressed = self._hit = self._band = self._rows = self._snapper = None
+        self._guides = ()
         self._copying = self._live = False
         self.view.refresh()
 
@@ -218,6 +245,7 @@ class SelectTool(Tool):
             )
         if self._rows is not None and not self._live and self._shift != (0.0, 0.0):
             self._paint_boxes(painter)
+        paint_guides(painter, theme, camera, self._guides)
 
     def _paint_boxes(self, painter: QPainter) -> None:
         index, camera, theme = self.view.scene_data.index, self.view.camera, self.view.theme
