@@ -125,6 +125,7 @@ def measured_rows() -> list[Measured]:
         Measured("NVL72", "gb200-nvl72", 1, range(72), REDUCE, "ring", (680, 680), "NVIDIA, by Bekman"),
         Measured("NVL72", "gb200-nvl72", 1, range(72), REDUCE, "nvls", (850, 850), "NVIDIA, by Bekman"),
         Measured("8 × MI300X", "mi300x", 1, eight, REDUCE, "auto", (313, 313), bekman),
+        Measured("8 × MI300X", "mi300x", 1, eight, REDUCE, "direct", (313, 313), bekman),
         Measured("2 of 8 × MI300X", "mi300x", 1, range(2), REDUCE, "auto", (48, 48), bekman),
         Measured("two H100 by NVLink", "hgx-h100", 1, range(2), SEND, "auto", (396, 396), bekman),
         Measured(

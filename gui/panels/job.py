@@ -24,7 +24,7 @@ from gui.context import AppContext
 from gui.panels.job_as_of import as_of_text
 from gui.panels.job_fields import GROUPS
 from gui.panels.job_more import MoreFields, Surroundings, fill_choices
-from gui.panels.job_rows import SIZES, JobView, Mark, SizeRow, domain_spans, job_view
+from gui.panels.job_rows import SIZES, JobView, Mark, SizeRow, job_view
 from gui.panels.panel_kit import Panel
 from gui.panels.placement_rows import world_size
 from gui.theme import Theme
@@ -43,6 +43,7 @@ from model.job.spec import JobSpec, apply_set
 from model.placement.types import Dimension
 from model.text import sentence
 from model.topology.types import DeviceKind
+from model.traffic.domains import Spans, domain_spans
 
 _TONE: dict[Mark, str] = {"ok": "2", "warning": "warning", "error": "error", "off": "3"}
 _ICON: dict[Mark, tuple[str, str]] = {
@@ -165,7 +166,7 @@ class JobPanel(Panel):
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(context, "Job", parent)
-        self._spans: dict[str, int] = {}
+        self._spans = Spans()
         self.view: JobView | None = None
         self._build()
         context.document.changed.connect(self._document_changed)
@@ -268,7 +269,7 @@ class JobPanel(Panel):
     def show_report(self) -> None:
         analysis = self.context.analysis
         report = analysis.report if analysis is not None else None
-        self._spans = domain_spans(report) if report is not None else {}
+        self._spans = domain_spans(report.fabric, report.placement) if report is not None else Spans()
         self.refresh()
 
     def show_stale(self) -> None:

@@ -233,9 +233,9 @@ _ALGORITHM_WORDS = {
     "sharp": "SHARP", "halving-doubling": "Halving-doubling", "direct": "Direct", "pxn": "PXN",
 }  # fmt: skip
 _FITTING: Mapping[Operation, tuple[str, ...]] = {
-    Operation.ALL_REDUCE: ("ring", "tree", "hierarchical", "nvls", "sharp", "halving-doubling"),
-    Operation.ALL_GATHER: ("ring",),
-    Operation.REDUCE_SCATTER: ("ring",),
+    Operation.ALL_REDUCE: ("ring", "tree", "hierarchical", "nvls", "sharp", "halving-doubling", "direct"),
+    Operation.ALL_GATHER: ("ring", "direct"),
+    Operation.REDUCE_SCATTER: ("ring", "direct"),
     Operation.ALL_TO_ALL: ("direct", "pxn"),
 }
 _USUAL = JobSpec()

@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from model.errors import RailsketchError
 from model.job.choices import legal_values
 from model.job.legality import Violation, violations
 from model.job.parameters import active_parameters, model_parameters
 from model.job.shape import ModelShape, model_shape
 from model.job.spec import JobSpec
-from model.step.report import StepReport
 from model.text import plural, three_digits
-from model.traffic.fabric import gpu_indices
+from model.traffic.domains import Spans
 
 Mark = Literal["ok", "warning", "error", "off"]
 SIZES = ("tp", "cp", "ep", "pp", "dp")
@@ -55,8 +52,8 @@ class JobView:
     broken: Mapping[str, str]
 
 
-def job_view(job: JobSpec, world: int, spans: Mapping[str, int]) -> JobView:
-    """`spans` says over how many scale-up domains the largest group of a dimension reaches (where known)."""
+def job_view(job: JobSpec, world: int, spans: Spans) -> JobView:
+    """What the panel says; `spans` without entries where it is not known yet how far groups reach."""
     try:
         shape = model_shape(job)
         found = violations(job, world) if world else ()
@@ -83,25 +80,13 @@ def parameters_text(shape: ModelShape) -> str:
     return f"{_short(total)}, {_short(active)} active" if active < total else _short(total)
 
 
-def domain_spans(report: StepReport) -> dict[str, int]:
-    """Over how many scale-up domains the most scattered group of tp, cp and ep reaches."""
-    placement = report.placement
-    domain = report.fabric.domain[gpu_indices(report.fabric, placement.gpus)]
-    alone = domain < 0
-    domain = np.where(alone, domain.max(initial=0) + 1 + np.arange(len(domain)), domain)
-    return {
-        key: max((len(np.unique(domain[group])) for group in placement.groups[key]), default=1)
-        for key in ("tp", "cp", "ep")
-    }
-
-
 def _row(
     name: str,
     job: JobSpec,
     world: int,
     shape: ModelShape,
     broken: Mapping[str, str],
-    spans: Mapping[str, int],
+    spans: Spans,
 ) -> SizeRow:
     value, path = _size(job, name, world), f"parallel.{name}"
     no_experts = name == "ep" and shape.moe is None
@@ -129,9 +114,9 @@ def _row(
         "pp": lambda: _stage_text(job, shape),
         "dp": lambda: _replica_text(job, world),
     }
-    across = spans.get(name, 1)
+    across = spans.of.get(name, 1)
     if value > 1 and across > 1:
-        reach = f"spans {plural(across, 'NVLink domain')}"
+        reach = f"spans {plural(across, spans.name)}"
         head = f"{shape.moe.experts} experts; " if name == "ep" and shape.moe else "group "
         return SizeRow(name, value, "warning", head + reach, legal, editable)
     return SizeRow(name, value, "ok", texts[name](), legal, editable)

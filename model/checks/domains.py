@@ -13,8 +13,7 @@ from model.job.choices import legal_values
 from model.job.exchange import Exchange
 from model.step.report import Finding, Severity, StepReport
 from model.text import format_bytes, format_rate, plural
-from model.topology.names import LINK_NAMES
-from model.topology.types import SCALE_UP_LINKS, LinkKind
+from model.traffic.domains import domain_name, domains_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ def check(situation: Situation) -> Iterator[Finding]:
     if situation.job.parallel.cp_algorithm == "ulysses":
         kinds.append(("cp", "cp", "Ulysses CP"))
     for key, dimension, name in kinds:
-        spread = _spread(placement.groups.get(key, ()), _domains(situation))
+        spread = _spread(placement.groups.get(key, ()), domains_of(situation.fabric, placement))
         if spread is None:
             continue
         size = max(len(group) for group in placement.groups[key])
@@ -50,7 +49,7 @@ def check(situation: Situation) -> Iterator[Finding]:
             id=f"domains.{key}",
             severity=Severity.ERROR,
             title=short(
-                f"{name} {size} spans {plural(spread.most, _domain_name(situation))}",
+                f"{name} {size} spans {plural(spread.most, domain_name(situation.fabric))}",
                 f"{name} {size} leaves its domain",
             ),
             detail=_detail(situation, report, spread, exchanges, name),
@@ -63,25 +62,10 @@ def check(situation: Situation) -> Iterator[Finding]:
 def leaves_domain(situation: Situation, key: str) -> bool:
     """Whether a group of the placement, such as "tp", has GPUs of several scale-up domains."""
     placement = situation.placement
-    return placement is not None and _spread(placement.groups.get(key, ()), _domains(situation)) is not None
-
-
-def _domains(situation: Situation) -> NDArray[np.int64]:
-    """The domain of each GPU of the placement; one without scale-up links is a domain of its own."""
-    placement, fabric = situation.placement, situation.fabric
-    if placement is None:
-        return np.zeros(0, dtype=np.int64)
-    devices = np.array([fabric.device_index[gpu] for gpu in placement.gpus], dtype=np.int64)
-    domain = fabric.domain[devices].astype(np.int64)
-    return np.where(domain >= 0, domain, -1 - devices)
-
-
-def _domain_name(situation: Situation) -> str:
-    """What such a domain is called in this drawing."""
-    kinds = {
-        tuple(LinkKind)[number] for number in np.unique(situation.fabric.link_kind).tolist()
-    } & SCALE_UP_LINKS
-    return f"{LINK_NAMES[kinds.pop()] if len(kinds) == 1 else 'scale-up'} domain"
+    return (
+        placement is not None
+        and _spread(placement.groups.get(key, ()), domains_of(situation.fabric, placement)) is not None
+    )
 
 
 def _spread(groups: Sequence[NDArray[np.int32]], domain: NDArray[np.int64]) -> _Spread | None:

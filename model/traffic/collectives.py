@@ -16,6 +16,7 @@ from model.traffic.all_to_all import all_to_all_edges
 from model.traffic.arrays import BoolArray, FloatArray, IndexArray
 from model.traffic.edges import NO_PIECE, NUMBER, Algorithm, Edges, Piece, join_pieces, simple_edges
 from model.traffic.latency import (
+    direct_s,
     halving_doubling_s,
     hierarchical_s,
     hop_s,
@@ -25,7 +26,7 @@ from model.traffic.latency import (
     tree_s,
 )
 from model.traffic.parts import Parts, cut_into_parts
-from model.traffic.rings import broadcast, halving_doubling, ring, tree
+from model.traffic.rings import broadcast, direct, halving_doubling, ring, tree
 from model.traffic.routing import routes_of
 from model.traffic.types import Fabric
 
@@ -50,8 +51,9 @@ _FOR_ALL_REDUCE = (
     Algorithm.HIERARCHICAL,
     Algorithm.HALVING_DOUBLING,
     Algorithm.SHARP,
+    Algorithm.DIRECT,
 )
-_FOR_ALL_TO_ALL = (Algorithm.DIRECT, Algorithm.PXN, Algorithm.DEDUPLICATED)
+_FOR_ALL_TO_ALL = (Algorithm.PXN, Algorithm.DEDUPLICATED)
 _NEEDS = {
     Algorithm.NVLS: "nvls needs one scale-up domain whose NVLink switches can reduce",
     Algorithm.TREE: "tree needs a group over several scale-up domains",
@@ -59,6 +61,7 @@ _NEEDS = {
         "hierarchical needs several scale-up domains with equally many members of the group in each"
     ),
     Algorithm.HALVING_DOUBLING: "halving-doubling needs a power of two of members",
+    Algorithm.DIRECT: "direct needs one scale-up domain",
     Algorithm.SHARP: (
         "sharp needs several scale-up domains with equally many members in each, and network switches that "
         "can reduce and join a NIC of every member"
@@ -75,7 +78,7 @@ def collective_edges(
     value of `Algorithm`; what does not fit the operation or a group falls back to ring (all-to-all: to the
     automatic choice). "deduplicated" needs `dedup`. The automatic choice is that of §5.1c: an all-reduce
     of at least 4 members behind NVLink switches that can reduce runs as nvls, an all-to-all as pxn where
-    every GPU has a NIC, the rest as ring.
+    every GPU has a NIC, the rest as ring: also over a full mesh of scale-up links, where direct is faster.
 
     α of one operation: `model.traffic.latency`. Of a ring all-reduce over M parts 2(M − 1) steps go over
     the network, of a gather, scatter or broadcast M − 1.
@@ -105,22 +108,34 @@ def _one_way_edges(fabric: Fabric, groups: IndexArray, from_first: bool, asked: 
     """Gather, scatter (one turn of the ring) and broadcast (the ring, cut open at its first member)."""
     rows, size = groups.shape
     parts = cut_into_parts(fabric, groups)
+    at_once = np.full(rows, asked == Algorithm.DIRECT and size > 1 and not from_first) & (
+        parts.group_size == 1
+    )
     fallback = None
-    if asked not in ("auto", Algorithm.RING):
-        purpose = "all-to-all" if asked in _FOR_ALL_TO_ALL else "all-reduce"
-        fallback = (rows, f"{asked} is for {purpose} only")
+    if asked == Algorithm.DIRECT and not from_first:
+        fallback = (
+            (int((~at_once).sum()), _NEEDS[Algorithm.DIRECT]) if size > 1 and not at_once.all() else None
+        )
+    elif asked not in ("auto", Algorithm.RING):
+        fallback = (rows, f"{asked} is for {_purpose(asked)} only")
     wire = np.full(rows, (size - 1) / size)
-    everyone = np.ones(rows, np.bool_)
-    piece = broadcast(parts) if from_first else ring(parts, everyone, wire, wire)
+    piece = broadcast(parts) if from_first else ring(parts, ~at_once, wire, wire)
     # NCCL counts n steps of a broadcast, n − 1 of a gather or scatter.
     steps = size if from_first else size - 1
+    around = ring_s(steps, parts.group_size - 1) if size > 1 else np.zeros(rows)
     return simple_edges(
-        piece,
-        np.full(rows, NUMBER[Algorithm.RING]),
-        ring_s(steps, parts.group_size - 1) if size > 1 else np.zeros(rows),
-        np.ones(rows) if from_first else _turns(parts, 1.0),
+        join_pieces(piece, direct(groups, at_once, 1.0 / size)),
+        np.where(at_once, NUMBER[Algorithm.DIRECT], NUMBER[Algorithm.RING]),
+        np.where(at_once, direct_s(1), around),
+        np.where(at_once, 1.0, np.ones(rows) if from_first else _turns(parts, 1.0)),
         fallback,
     )
+
+
+def _purpose(asked: str) -> str:
+    if asked == Algorithm.DIRECT:
+        return "all-to-all, gathers, scatters and all-reduce"
+    return "all-to-all" if asked in _FOR_ALL_TO_ALL else "all-reduce"
 
 
 def _turns(parts: Parts, times: float) -> FloatArray:
@@ -172,6 +187,8 @@ def _fitting(fabric: Fabric, groups: IndexArray, parts: Parts, asked: str) -> Bo
         return found
     if asked == Algorithm.TREE:
         return several
+    if asked == Algorithm.DIRECT:
+        return ~several
     if asked == Algorithm.HIERARCHICAL:
         return several & parts.equal
     return np.full(rows, asked == Algorithm.HALVING_DOUBLING and size & (size - 1) == 0)
@@ -191,6 +208,9 @@ def _own_edges(
             return NO_PIECE, nothing, nothing
         alpha = halving_doubling_s(_rounds_inside(parts, groups.shape[1]))
         return halving_doubling(groups, chosen), alpha, np.full(rows, 2.0)
+    if algorithm is Algorithm.DIRECT:
+        # Each member sends every other one its shard to add up, and then the sum of its own.
+        return direct(groups, chosen, 2.0 / groups.shape[1]), np.full(rows, direct_s(2)), np.full(rows, 2.0)
     # Hierarchical and sharp: scatter and gather inside the parts; between them rings, or switches.
     inside_wire = 2.0 * (members - 1) / np.maximum(members, 1)
     if algorithm is Algorithm.HIERARCHICAL:

@@ -115,6 +115,20 @@ def halving_doubling(groups: IndexArray, wanted: BoolArray) -> Piece:
     return join_pieces(*pieces)
 
 
+def direct(groups: IndexArray, wanted: BoolArray, amount: float) -> Piece:
+    """`amount` from every member to every other one at once: each gathers or scatters shards of 1/n."""
+    rows, size = np.flatnonzero(wanted), groups.shape[1]
+    place, other = np.nonzero(~np.eye(size, dtype=np.bool_))
+    pairs = len(rows) * len(place)
+    return Piece(
+        groups[rows][:, place].ravel(),
+        groups[rows][:, other].ravel(),
+        np.full(pairs, amount),
+        np.repeat(rows, len(place)),
+        np.zeros(pairs, np.int64),
+    )
+
+
 def _cycles(parts: Parts, wanted: BoolArray) -> tuple[IndexArray, IndexArray, IndexArray]:
     """Every hop j → j + 1 (cyclic) inside the parts of wanted groups: part, and both places in `member`."""
     inner = np.flatnonzero(wanted[parts.group] & (parts.size > 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gui.panels.job_rows import domain_spans, job_view
+from gui.panels.job_rows import job_view
 from gui.panels.placement_rows import BrushTable, group_count, stage_layers, unplaced, world_size
 from model.job.spec import JobSpec, apply_set
 from model.placement.grid import Grid
@@ -12,6 +12,7 @@ from model.placement.paint import Paint
 from model.placement.resolve import resolve
 from model.placement.types import Dimension
 from model.step.report import StepReport
+from model.traffic.domains import Spans, domain_spans
 from tests.gui.panels.conftest import MIXTRAL, make_document
 
 
@@ -22,12 +23,15 @@ def mixtral_job(*changes: str) -> JobSpec:
     return job
 
 
-def rows(job: JobSpec, world: int = 32, **spans: int) -> dict[str, tuple[str, str]]:
+NO_SPANS = Spans()
+
+
+def rows(job: JobSpec, world: int = 32, spans: Spans = NO_SPANS) -> dict[str, tuple[str, str]]:
     return {row.name: (row.mark, row.text) for row in job_view(job, world, spans).sizes}
 
 
 def test_legal_job_reads_as_in_the_picture() -> None:
-    view = job_view(mixtral_job(), 32, {})
+    view = job_view(mixtral_job(), 32, NO_SPANS)
     found = rows(mixtral_job())
     assert found["tp"] == ("ok", "32 heads, 8 KV heads: 1 2 4 8 legal")
     assert rows(apply_set(mixtral_job(), "model=llama3-70b"), 1024)["tp"][1] == (
@@ -43,11 +47,14 @@ def test_legal_job_reads_as_in_the_picture() -> None:
 
 
 def test_a_group_over_several_domains_is_a_warning() -> None:
-    assert rows(mixtral_job(), ep=2)["ep"] == ("warning", "8 experts; spans 2 NVLink domains")
+    assert rows(mixtral_job(), spans=Spans({"ep": 2}, "xGMI domain"))["ep"] == (
+        "warning",
+        "8 experts; spans 2 xGMI domains",
+    )
 
 
 def test_an_illegal_size_says_why_and_what_is_near() -> None:
-    view = job_view(mixtral_job("parallel.tp=5"), 32, {})
+    view = job_view(mixtral_job("parallel.tp=5"), 32, NO_SPANS)
     row = {one.name: one for one in view.sizes}["tp"]
     assert row.mark == "error"
     assert "32 attention heads are not a multiple of TP 5" in row.text
@@ -62,9 +69,9 @@ def test_context_parallelism_names_what_it_divides() -> None:
 
 
 def test_no_gpus_and_an_unknown_model() -> None:
-    view = job_view(mixtral_job(), 0, {})
+    view = job_view(mixtral_job(), 0, NO_SPANS)
     assert view.verdict.text == "No GPUs yet. Place some: the sizes fill themselves in and stay legal."
-    view = job_view(mixtral_job("model=nobody"), 32, {})
+    view = job_view(mixtral_job("model=nobody"), 32, NO_SPANS)
     assert view.verdict.mark == "error" and "nobody" in view.verdict.text
 
 
@@ -74,7 +81,8 @@ def test_dense_model_has_no_experts_to_spread() -> None:
 
 
 def test_spans_of_the_small_drawing(report: StepReport) -> None:
-    assert domain_spans(report) == {"tp": 1, "cp": 1, "ep": 1}
+    spans = domain_spans(report.fabric, report.placement)
+    assert spans == Spans({"tp": 1, "cp": 1, "ep": 1}, "NVLink domain")
 
 
 # --- placement ---

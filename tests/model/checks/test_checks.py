@@ -295,3 +295,30 @@ def test_titles_fit_a_row_and_ids_are_unique() -> None:
         for finding in findings:
             assert len(finding.title) <= 45, finding.title
             assert finding.detail.endswith((".", "!", "?"))
+
+
+def mesh(gpus: int, *sets: str) -> Document:
+    """One host of MI300X, every two with a link of their own."""
+    names = [f"g{number}" for number in range(gpus)]
+    pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
+    document = Document(job=job(f"parallel.tp={gpus}", *sets))
+    AddParts(
+        tuple(Device(name, DeviceKind.GPU, "mi300x") for name in names),
+        tuple(Link(f"{a}-{b}", a, b, LinkKind.XGMI, 64 * GB) for a, b in pairs),
+        (),
+    ).apply(document)
+    return document
+
+
+def test_a_ring_over_a_full_mesh_says_what_is_faster() -> None:
+    """A ring of 8 sends over one of 7 links; sent directly the same bytes take all 7."""
+    finding = only(mesh(8), "algorithms")
+    assert (finding.severity, finding.title) == (Severity.INFO, "TP: a ring over a full mesh")
+    assert "one of the 7 links" in finding.detail and "direct" in finding.fix
+    assert finding.cost_s is not None
+    direct = mesh(8, "collectives.tp=direct")
+    assert not found(direct, "algorithms")
+    report = analyse(direct).report
+    assert report is not None and 0 < report.totals.exposed_s["tp"] < finding.cost_s / 3
+    assert not found(mesh(2), "algorithms")
+    assert not found(cluster(nodes=1, gpus=2, spec=job("parallel.tp=2")), "algorithms.mesh")

@@ -23,6 +23,7 @@ from tests.model.traffic.brute_force_edges import (
     broadcast,
     chain_flow,
     deduplicated,
+    direct,
     ring,
 )
 from tests.model.traffic.brute_force_paths import FlowByFlow, Reductions, Wires
@@ -386,7 +387,8 @@ class BruteForce:
             ]
         edges = broadcast(self.parts(group), message) if operation == "broadcast" else []
         if operation in ("all-gather", "reduce-scatter"):
-            edges = ring(self.parts(group), message * (n - 1) / n)
+            at_once = algorithm == "direct" and len(self.parts(group)) == 1
+            edges = direct(group, message / n) if at_once else ring(self.parts(group), message * (n - 1) / n)
         if operation == "all-reduce":
             edges = all_reduce(self.parts(group), group, algorithm, message)
         return [chain_flow([edge]) for edge in edges if edge[2]]

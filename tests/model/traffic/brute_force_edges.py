@@ -58,7 +58,13 @@ def all_reduce(parts: Parts, group: list[str], algorithm: str, message: Fraction
                 partner = r + 2**step if r // 2**step % 2 == 0 else r - 2**step
                 edges.append((member, group[partner], 2 * message / 2 ** (step + 1)))
         return edges
+    if algorithm == "direct" and count == 1:
+        return direct(group, 2 * message / n)
     return ring(parts, 2 * message * (n - 1) / n)
+
+
+def direct(group: list[str], amount: Fraction) -> list[Edge]:
+    return [(a, b, amount) for a, b in itertools.permutations(group, 2)]
 
 
 def chain(part: list[str], channel: int) -> list[tuple[str, str]]:

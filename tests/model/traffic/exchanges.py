@@ -93,9 +93,12 @@ def algorithms_on(topology: Topology) -> list[Exchange]:
     }
     found = []
     for name, rows in groups.items():
-        for algorithm in ("tree", "hierarchical", "halving-doubling", "sharp"):
+        for algorithm in ("tree", "hierarchical", "halving-doubling", "sharp", "direct"):
             ident = f"{algorithm}.{name}"
             found.append(exchange(reduce, rows, 840_000, algorithm=algorithm, ident=ident))
+        for operation in (Operation.ALL_GATHER, Operation.REDUCE_SCATTER):
+            ident = f"direct.{operation}.{name}"
+            found.append(exchange(operation, rows, 840_000, algorithm="direct", ident=ident))
         found.append(exchange(broadcast, rows, 840_000, ident=f"broadcast.{name}"))
         size = len(rows[0])
         for limit, combine in ((None, False), (1, True), (2, False)):

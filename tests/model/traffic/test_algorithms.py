@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from model.job.exchange import Dedup, Operation
 from model.topology.graph import Topology
-from model.topology.types import DeviceKind, LinkKind
+from model.topology.types import DeviceKind, LinkKind, State
+from model.traffic.domains import full_mesh as is_mesh
 from model.traffic.fabric import compile_fabric
 from model.traffic.load import load
 from model.traffic.matrix import gpu_matrix
 from model.traffic.rings import double_tree
+from model.traffic.types import Traffic
 from tests.model.traffic.drawings import DRAWINGS
 from tests.model.traffic.exchanges import exchange, placement_of
 from tests.model.traffic.sketch import Sketch, rails
@@ -114,6 +117,49 @@ def test_halving_doubling_by_hand() -> None:
         assert found[gpu, f"{host}.sw0"] == pytest.approx(1000)
         assert found[gpu, gpu.replace("gpu", "nic")] == pytest.approx(500)
     assert not any("spine" in a + b for a, b in found)
+
+
+def full_mesh(gpus: int, *down: tuple[int, int]) -> Topology:
+    """One host whose GPUs have a link of 64 GB/s each to each other."""
+    s = Sketch()
+    s.add(DeviceKind.GPU, *(f"g{n}" for n in range(gpus)), model="mi300x")
+    for a, b in itertools.combinations(range(gpus), 2):
+        s.join(f"g{a}", f"g{b}", LinkKind.XGMI, 64e9, state=State.DOWN if (a, b) in down else State.UP)
+    return s.topology()
+
+
+@pytest.mark.parametrize(
+    ("operation", "of_s"),
+    [(ALL_REDUCE, 2 / 8), (Operation.ALL_GATHER, 1 / 8), (Operation.REDUCE_SCATTER, 1 / 8)],
+)
+def test_direct_over_a_full_mesh_by_hand(operation: Operation, of_s: float) -> None:
+    """Each of 56 directions carries the shard of one GPU, S/8, of an all-reduce there and back; together
+    2 (n − 1)/n · S leave a GPU, as with the ring, which puts all of it on one link."""
+    found = bytes_between(full_mesh(8), exchange(operation, [list(range(8))], 8000, algorithm="direct"))
+    assert len(found) == 56
+    assert list(found.values()) == pytest.approx([of_s * 8000] * 56, rel=1e-12)
+    ring = bytes_between(full_mesh(8), exchange(operation, [list(range(8))], 8000))
+    assert list(ring.values()) == pytest.approx([7 * of_s * 8000] * 8, rel=1e-12)
+
+
+def test_direct_needs_one_domain() -> None:
+    both = (ALL_REDUCE, Operation.ALL_GATHER)
+    fabric, placement = compile_fabric(hgx(2)), placement_of(hgx(2))
+
+    def loaded(gpus: int) -> Traffic:
+        items = [exchange(one, [list(range(gpus))], 1, algorithm="direct") for one in both]
+        return load(fabric, placement, items)
+
+    assert loaded(16).algorithms == ("ring", "ring")
+    assert ["direct needs one scale-up domain" in note for note in loaded(16).notes] == [True, True]
+    assert (loaded(8).algorithms, loaded(8).notes) == (("direct", "direct"), ())
+
+
+def test_which_groups_are_a_full_mesh() -> None:
+    groups = np.array([[0, 1, 2], [1, 2, 3]])
+    assert is_mesh(compile_fabric(full_mesh(4)), groups).tolist() == [True, True]
+    assert is_mesh(compile_fabric(full_mesh(4, (0, 1))), groups).tolist() == [False, True]
+    assert not is_mesh(compile_fabric(hgx(1)), groups).any()
 
 
 def test_sharp_by_hand() -> None:
