@@ -27,8 +27,8 @@ from model.text import name_list, plural
 from model.topology.ports import family_of, link_kinds, ports_of, spec_of
 from model.topology.types import NETWORK_SWITCHES, SCALE_UP_LINKS, ContainerKind, Device, DeviceKind, LinkKind
 
-MOST_NODES = 300_000
-MOST_EDGES = 3_000_000
+MOST_NODES = 200_000
+MOST_EDGES = 1_000_000
 _NETWORK_ENDS = NETWORK_SWITCHES | {DeviceKind.NIC, DeviceKind.STORAGE, DeviceKind.SITE_GATEWAY}
 
 
@@ -48,13 +48,20 @@ class GraphDrawing:
         self.containers: dict[str, tuple[ContainerKind, str | None]] = {}
         self._ask_hosts = ask_hosts
 
-    def node(self, node: Node) -> None:
-        """Add a node; names are unique. Raises `InputError` beyond what can be drawn."""
+    def node(self, node: Node) -> str:
+        """Add a node; gives its name, with a number behind it where it was taken.
+
+        Raises `InputError` beyond what can be drawn.
+        """
         if len(self.nodes) >= MOST_NODES:
             raise InputError(
                 f"{self.reading.source.name} has more than {MOST_NODES:,} nodes; no more can be drawn."
             )
+        wanted, number = node.name, 2
+        while node.name in self.nodes:
+            node.name, number = f"{wanted}-{number}", number + 1
         self.nodes[node.name] = node
+        return node.name
 
     def edge(self, edge: Edge) -> None:
         """Add an edge between two nodes that were added before."""
@@ -65,7 +72,9 @@ class GraphDrawing:
         self.edges.append(edge)
 
     def container(self, name: str, kind: ContainerKind, parent: str | None = None) -> str:
-        """Add a container that nodes can have as their parent; gives its name."""
+        """Add a container that nodes can have as their parent, once; gives the name to use for it."""
+        if self.containers.get(name, (kind, None))[0] is not kind:
+            name = f"{kind.value} {name}"
         self.containers.setdefault(name, (kind, parent))
         return name
 

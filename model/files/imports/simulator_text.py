@@ -15,11 +15,10 @@ from dataclasses import dataclass
 
 from model.errors import InputError
 from model.files.importing import Reading
+from model.files.imports.graph_drawing import MOST_EDGES, MOST_NODES
 from model.files.reading import shown
 from model.text import plural
 
-MOST_NODES = 300_000
-MOST_LINKS = 3_000_000
 FASTEST = 1e15  # bytes/s of a link
 
 _RATES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -81,7 +80,7 @@ def header(reading: Reading, numbers: int, words: int, meaning: str) -> tuple[li
 
 def check_size(reading: Reading, line: int, nodes: int, links: int) -> None:
     """Raise `InputError` where the header promises more than can be drawn, or more than the file has."""
-    for count, most, what in ((nodes, MOST_NODES, "nodes"), (links, MOST_LINKS, "links")):
+    for count, most, what in ((nodes, MOST_NODES, "nodes"), (links, MOST_EDGES, "links")):
         if count > most:
             raise InputError(
                 f"{reading.source.name}, line {line}: the header says {count:,} {what}; "
@@ -157,9 +156,9 @@ def _cables(reading: Reading, lines: Sequence[str], start: int, nodes: int) -> l
         cable = _cable(reading, cells, place, nodes)
         if cable is None:
             continue
-        if len(cables) == MOST_LINKS:
+        if len(cables) == MOST_EDGES:
             raise InputError(
-                f"{reading.source.name} has more than {MOST_LINKS:,} links; no more can be imported."
+                f"{reading.source.name} has more than {MOST_EDGES:,} links; no more can be imported."
             )
         cables.append(cable)
         if cells[4].strip("0.") != "":
