@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from model.catalog import catalog
 from model.topology.layout import layout_parts
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
 
@@ -29,10 +31,16 @@ class Sketch:
     containers: list[Container] = field(default_factory=list)
 
     def device(
-        self, ident: str, kind: DeviceKind, model: str, parent: str | None = None, rail: int | None = None
+        self,
+        ident: str,
+        kind: DeviceKind,
+        model: str,
+        parent: str | None = None,
+        rail: int | None = None,
+        u: int | None = None,
     ) -> str:
-        """Add a device; gives its id."""
-        self.devices.append(Device(ident, kind, model, parent=parent, rail=rail))
+        """Add a device, in a rack with its lowest U; gives its id."""
+        self.devices.append(Device(ident, kind, model, parent=parent, rail=rail, u=u))
         return ident
 
     def link(self, a: str, b: str, kind: LinkKind, lane_bytes_per_s: float, count: int = 1) -> None:
@@ -60,6 +68,17 @@ class Sketch:
         """Add a container; gives its id."""
         self.containers.append(Container(ident, kind, parent=parent))
         return ident
+
+    def place(self, ident: str, u: int, height_u: float | None) -> int | None:
+        """Stand the container added last but for its content, `ident`, at a U of its rack; gives the U above.
+
+        Without a known height, or above the rack, its place stays open; then None.
+        """
+        if height_u is None or u - 1 + height_u > catalog().racks.height_u:
+            return None
+        at = next(n for n in range(len(self.containers) - 1, -1, -1) if self.containers[n].id == ident)
+        self.containers[at] = replace(self.containers[at], u=u, height_u=height_u)
+        return u + math.ceil(height_u)
 
 
 def finished(sketch: Sketch, name: str) -> TemplateContent:

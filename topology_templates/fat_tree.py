@@ -67,6 +67,8 @@ def host_platform(gpus: int) -> PlatformSpec:
         "nvlink_wiring": None,
         "mesh": mesh,
         "host_pcie": pcie,
+        "height_u": None,
+        "power_w": None,
     }
     return board.model_copy(update=change)
 

@@ -118,17 +118,19 @@ def add_hosts(
     full: bool,
     per_rack: int = HOSTS_PER_RACK,
 ) -> list[list[str]]:
-    """All hosts of a plan, in racks where there is more than one rack; gives their NICs by rail."""
+    """All hosts of a plan, in racks (from U 1 up) if these are several; gives their NICs by rail."""
     last_rack = (plan.hosts - 1) // per_rack
     nics: list[list[str]] = []
-    rack = plan.parent
+    rack: str | None = plan.parent
+    u: int | None = None
     for node in range(plan.hosts):
         if node % per_rack == 0 and last_rack:
             name = numbered(f"{plan.prefix}rack", node // per_rack, last_rack)
             pod = pod_name(plan, plan.pod_of_host(node) if plan.pods else 0)
-            rack = sketch.container(name, ContainerKind.RACK, pod)
+            rack, u = sketch.container(name, ContainerKind.RACK, pod), 1
         name = numbered(f"{plan.prefix}node", node, plan.hosts - 1)
         nics.append(add_host(sketch, platform, name, rack, full=full))
+        u = None if u is None else sketch.place(name, u, platform.height_u)
     return nics
 
 

@@ -26,6 +26,7 @@ from topology_templates.storage import add_storage_fabric, storage_plan
 LEAF, SPINE, CORE = "th4", "7816r3", "7816r3"
 HOSTS_PER_RACK = 2
 UPLINKS = 32
+LEAF_U = 44
 
 
 class Llama3(OwnStorage, HostParameters):
@@ -125,11 +126,13 @@ def _add_rack(
     lane = catalog().switches[LEAF].port_bytes_per_s
     last = plan.pods * plan.racks - 1
     rack = sketch.container(numbered("rack", number, last), ContainerKind.RACK, pod)
-    leaf = sketch.device(f"leaf{number}", DeviceKind.LEAF, LEAF, rack)
+    leaf = sketch.device(f"leaf{number}", DeviceKind.LEAF, LEAF, rack, u=LEAF_U)
     nics: list[list[str]] = []
+    u: int | None = 1
     for slot in range(HOSTS_PER_RACK):
         name = numbered("node", number * HOSTS_PER_RACK + slot, plan.hosts - 1)
         nics.append(add_host(sketch, HGX_H100.platform, name, rack, full=full))
+        u = None if u is None else sketch.place(name, u, HGX_H100.platform.height_u)
         for nic in nics[-1]:
             sketch.link(nic, leaf, LinkKind.ETHERNET, lane)
     for spine in spines:

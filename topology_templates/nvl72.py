@@ -26,6 +26,9 @@ from topology_templates.parameters import (
 )
 from topology_templates.storage import add_storage_fabric, on_compute, storage_plan
 
+FIRST_U = 12  # power shelves are below the trays, and above them
+BELOW_SWITCHES = 8 / 18
+
 
 class RackCluster(FabricParameters):
     """Parameters of racks of 72 GPUs."""
@@ -169,6 +172,7 @@ class RackVariant:
                 sketch.device(f"{name}.c{chip}", DeviceKind.NVLINK_SWITCH, wiring.switch_chip, name)
                 for chip in range(self.platform.switch_chips_per_tray or 0)
             )
+        self._stack(sketch, rack, trays)
         # In a pair of racks the GPUs are joined to the chips of their own rack only, a link to each.
         lanes = wiring.links_per_gpu_to_each_switch_chip or (1,) * len(chips)
         lane = catalog().gpus[self.platform.gpu].scale_up_lane_bytes_per_s
@@ -176,6 +180,19 @@ class RackVariant:
             for chip, count in zip(chips, lanes, strict=True):
                 sketch.link(gpu, chip, LinkKind.NVLINK, lane, count)
         return nics, chips
+
+    def _stack(self, sketch: Sketch, rack: str, trays: int) -> None:
+        """The trays of a rack from the bottom up, with the NVLink switch trays in their middle."""
+        spec = self.platform
+        below = round(BELOW_SWITCHES * trays)
+        compute = [(f"{rack}.tray{tray:02d}", spec.height_u) for tray in range(1, trays + 1)]
+        switches = [
+            (f"{rack}.nvsw{tray}", spec.switch_tray_height_u)
+            for tray in range(1, (spec.nvlink_switch_trays or 0) // spec.racks + 1)
+        ]
+        u: int | None = FIRST_U
+        for name, height_u in (*compute[:below], *switches, *compute[below:]):
+            u = None if u is None else sketch.place(name, u, height_u)
 
     def _add_tray(self, sketch: Sketch, name: str, rack: str, *, full: bool) -> tuple[list[str], list[str]]:
         """One compute tray; gives its GPUs and NICs."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from model.document.document import Document, Position
 from model.document.edits import AddParts
 from model.topology.graph import Topology
+from model.topology.rack_room import RackRoom
 from model.topology.types import Container, Device, Link
+
+Each = TypeVar("Each", Device, Container)
 
 _NUMBERED = re.compile(r"^(.*?)(\d+)$", re.DOTALL)
 
@@ -60,10 +64,11 @@ def paste_all(
     document: Document, fragment: Fragment, offsets: Sequence[Position]
 ) -> tuple[AddParts, tuple[Mapping[str, str], ...]]:
     """The edit that adds the fragment once for each offset, and for each copy the new ids by the old ones."""
-    names = _Names(document.topology)
+    names, room = _Names(document.topology), RackRoom(document.topology)
     given = tuple(_new_names(names, fragment) for _ in offsets)
     copies = [
-        _copied(document.topology, fragment, new, offset) for new, offset in zip(given, offsets, strict=True)
+        _copied(document.topology, room, fragment, new, offset)
+        for new, offset in zip(given, offsets, strict=True)
     ]
     positions = {ident: at for one in copies for ident, at in one.positions.items()}
     edit = AddParts(
@@ -75,22 +80,27 @@ def paste_all(
     return edit, given
 
 
-def _copied(topology: Topology, fragment: Fragment, names: Mapping[str, str], offset: Position) -> Fragment:
+def _copied(
+    topology: Topology, room: RackRoom, fragment: Fragment, names: Mapping[str, str], offset: Position
+) -> Fragment:
+    """One copy. What goes into a rack that has the original too gets the next free U; a copied rack gets the
+    next free place of its row."""
+
     def parent(thing: Device | Container) -> str | None:
         if thing.parent is None or thing.parent in names:
             return names.get(thing.parent or "")
         return thing.parent if topology.has_container(thing.parent) else None
 
+    def copied(each: Each) -> Each:
+        new = replace(each, id=names[each.id], parent=parent(each), label=_new_label(each, names[each.id]))
+        if isinstance(new, Container) and new.column is not None:
+            new = replace(new, column=None)
+        return new if each.parent in names or new.u is None else replace(new, u=room.take(new))
+
     return Fragment(
-        tuple(
-            replace(each, id=names[each.id], parent=parent(each), label=_new_label(each, names[each.id]))
-            for each in fragment.devices
-        ),
+        tuple(copied(each) for each in fragment.devices),
         tuple(replace(each, id=names[each.id], a=names[each.a], b=names[each.b]) for each in fragment.links),
-        tuple(
-            replace(each, id=names[each.id], parent=parent(each), label=_new_label(each, names[each.id]))
-            for each in fragment.containers
-        ),
+        tuple(copied(each) for each in fragment.containers),
         {names[ident]: (x + offset[0], y + offset[1]) for ident, (x, y) in fragment.positions.items()},
     )
 

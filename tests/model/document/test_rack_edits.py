@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.document.clipboard import copy, paste, paste_all
 from model.document.document import Document
 from model.document.edits import AddParts, Edit, RemoveParts, SetFields
 from model.document.rack_edits import (
@@ -22,6 +23,7 @@ from model.document.rack_edits import (
     ungroup,
 )
 from model.errors import EditRefused
+from model.topology.floor import floor_places
 from model.topology.graph import Topology
 from model.topology.racks import units_of
 from model.topology.types import Container, ContainerKind, Device, DeviceKind
@@ -234,3 +236,30 @@ def test_no_sequence_of_placings_ends_in_an_overlap(moves: list[tuple[str, str |
     for undo in reversed(undos):
         undo.apply(document)
     assert document.checksum() == start
+
+
+def test_a_copy_in_the_same_rack_gets_the_next_free_units() -> None:
+    document = hall()
+    edit = paste(document, copy(document, frozenset({"node03"})), (10.0, 0.0))
+    edit.apply(document)
+    assert document.topology.container("node04").u == 7
+    copies, _ = paste_all(document, copy(document, frozenset({"node07"})), [(0.0, 0.0)] * 2)
+    copies.apply(document)
+    assert [document.topology.container(ident).u for ident in ("node08", "node10")] == [14, 16]
+
+
+def test_a_copied_rack_keeps_its_units_and_stands_elsewhere() -> None:
+    document = hall()
+    SetFields("container", ("A2",), {"row": 1, "column": 4}).apply(document)
+    paste(document, copy(document, frozenset({"A2"})), (10.0, 0.0)).apply(document)
+    assert [document.topology.container(ident).u for ident in document.topology.children("A4")] == [5, 12]
+    places_ = floor_places(document.topology)
+    assert (places_["A2"].row, places_["A2"].column) == (1, 4)
+    assert (places_["A4"].row, places_["A4"].column) == (1, 0)
+
+
+def test_a_copy_without_room_is_in_the_rack_at_no_unit() -> None:
+    boxes = [Container("r", RACK, height_u=3.0), Container("n1", TRAY, parent="r", u=1, height_u=2.0)]
+    document = Document(Topology((), (), boxes))
+    paste(document, copy(document, frozenset({"n1"})), (10.0, 0.0)).apply(document)
+    assert (document.topology.container("n2").parent, document.topology.container("n2").u) == ("r", None)
