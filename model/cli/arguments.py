@@ -14,6 +14,7 @@ DESCRIPTION = (
     "Draw a GPU training cluster, colour the job, and see what each training step puts on every link."
 )
 EXIT_CODES = "Exit codes: 0 done; 1 done, with findings of severity error; 2 bad input, one line on stderr."
+WAYS = ("tray", "host", "beside", "ranks", "compare", "overlay")
 
 
 class TextWanted(Exception):
@@ -73,7 +74,9 @@ def version() -> str:
 
 def _run() -> _Parser:
     parser = _Parser("run", "Load or build a drawing, place the job, analyse the step and write the results.")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a project or a topology export")
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="a project, a topology export, or anything importable"
+    )
     parser.add_argument("--template", metavar="ID", help="build this template; see railsketch templates")
     parser.add_argument(
         "--set", action="append", default=[], metavar="key=value", help="a parameter of the template"
@@ -93,8 +96,60 @@ def _run() -> _Parser:
 
 def _check() -> _Parser:
     parser = _Parser("check", "Print what is wrong with a drawing and its job, one finding a line.")
-    parser.add_argument("file", metavar="FILE", help="a project or a topology export")
+    parser.add_argument("file", metavar="FILE", help="a project, a topology export, or anything importable")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    return parser
+
+
+def _import() -> _Parser:
+    parser = _Parser(
+        "import",
+        "Read a file of another tool, say what was found, and write it as a project or bring it into one.",
+        "Exit codes: 0 done; 1 done, and a comparison found differences or ranks have no place; 2 bad input, "
+        "one line on stderr.",
+    )
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="what to read; several of formats that have several"
+    )
+    parser.add_argument(
+        "--project", metavar="P.json", help="write the project; without, only the report is printed"
+    )
+    parser.add_argument(
+        "--format", metavar="F", help="the format; without, it is recognised (railsketch formats)"
+    )
+    parser.add_argument(
+        "--answer", action="append", default=[], metavar="key=value", help="what the format does not say"
+    )
+    parser.add_argument("--partial", action="store_true", help="leave out what is broken, and list it")
+    parser.add_argument("--onto", metavar="PROJECT", help="bring it into this drawing instead")
+    parser.add_argument(
+        "--as",
+        dest="way",
+        choices=WAYS,
+        help="how: as the node of its trays, on hosts of the same name, beside what is there, as the places "
+        "of ranks, compared as built with it, or as what NCCL chose",
+    )
+    parser.add_argument(
+        "--tray", action="append", default=[], metavar="ID", help="with --as tray: only this tray"
+    )
+    parser.add_argument(
+        "--host", metavar="NAME", help="with --as tray: the host in the file; with overlay: in PROJECT"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    return parser
+
+
+def _export() -> _Parser:
+    parser = _Parser("export", "Write a drawing in the format of another tool, and say what that leaves out.")
+    parser.add_argument("file", metavar="FILE", help="a project, a topology export, or anything importable")
+    parser.add_argument("--format", required=True, metavar="F", help="the format; see railsketch formats")
+    parser.add_argument(
+        "--out", required=True, metavar="PATH", help="the file, or the folder of several files"
+    )
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="key=value", help="a setting of the format"
+    )
+    parser.add_argument("--json", action="store_true", help="print what was written and left out as JSON")
     return parser
 
 
@@ -110,6 +165,12 @@ def _listing(name: str, what: str) -> Callable[[], _Parser]:
 COMMANDS: dict[str, tuple[str, Callable[[], _Parser]]] = {
     "run": ("the main job without a window", _run),
     "check": ("print findings", _check),
+    "import": ("read files of other tools", _import),
+    "export": ("write files for other tools", _export),
+    "formats": (
+        "list the formats",
+        _listing("formats", "List the formats that can be imported and exported."),
+    ),
     "templates": ("list the templates", _listing("templates", "List the templates with their parameters.")),
     "models": ("list the model presets", _listing("models", "List the model presets.")),
     "devices": ("list the devices", _listing("devices", "List the devices of the catalogue by kind.")),
@@ -121,7 +182,7 @@ def _window() -> _Parser:
     parser = _Parser(
         "", DESCRIPTION, f"commands:\n{listed}\n\nrailsketch COMMAND --help says more.\n{EXIT_CODES}"
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="open this project or topology export")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="open this project, or anything importable")
     parser.add_argument(
         "--version", action=_Show, text=lambda _: f"railsketch {version()}", help="show the version"
     )

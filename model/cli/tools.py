@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from model.document.document import Document
 from model.document.start import Content
+from model.files.exporting import Painter
 from model.step.report import Analysis
 
 
@@ -29,11 +30,14 @@ class Template(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """`build` gives the content of a template from its id and parameters, or raises `InputError`."""
+    """`build` gives the content of a template from its id and parameters, or raises `InputError`. `painter`
+    makes the pictures and pages of exports.
+    """
 
     templates: Mapping[str, Template]
     build: Callable[[str, Mapping[str, Any]], Content]
     write_picture: Callable[[Document, Analysis, Path], None]
+    painter: Painter | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,10 +118,12 @@ def written(exported: Exported, path: Path, folder: bool) -> tuple[Path, ...]:
         return (path,)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file; this export has several files and needs a folder.")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"{path} cannot be made: there is no folder {path.absolute().parent}.")
     targets = {name: _inside(path, name) for name in exported.files}
     try:
         for target in targets.values():
-            target.parent.mkdir(parents=target.parent != path.parent, exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{path} cannot be made: {(error.strerror or str(error)).lower()}.") from None
     for name, content in exported.files.items():

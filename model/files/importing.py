@@ -243,3 +243,8 @@ class Imported:
     notes: tuple[Note, ...]
     questions: tuple[Question, ...]
     answers: Mapping[str, str] = field(default_factory=dict)
+
+
+def asks_speeds(imported: Imported) -> bool:
+    """Whether the speeds of cables are answers to a question, and not in the file."""
+    return any(question.unit == "Gb/s" for question in imported.questions)

@@ -57,6 +57,16 @@ def import_format(ident: str) -> ImportFormat:
     return found
 
 
+def export_format(ident: str) -> ExportFormat:
+    """The format with this id. Raises `InputError` with the ids that there are."""
+    found = export_formats().get(ident)
+    if found is None:
+        raise InputError(
+            f"{ident} is no format that can be exported; there are {', '.join(export_formats())}."
+        )
+    return found
+
+
 def import_sources(
     sources: Sequence[Source],
     format_id: str | None = None,
