@@ -8,7 +8,7 @@ End points have the ids 0 … n − 1; each link stands once and goes both ways.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportOption, ExportSource
@@ -70,16 +70,15 @@ def _ids(graph: PacketGraph, servers: Sequence[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate((*graph.ends, *servers, *graph.switches))}
 
 
-def _link_lines(source: ExportSource, links: Sequence[PacketLink], ids: dict[str, int]) -> Iterable[str]:
-    return [
-        f"{ids[link.a]} {ids[link.b]} {_gbit(link.bytes_per_s)}Gbps {link.latency_s * 1e3:.9g}ms 0"
-        for link in watched(source, links, "writing links", 0.8)
-    ]
+def _link_lines(source: ExportSource, links: Sequence[PacketLink], ids: dict[str, int]) -> Iterator[str]:
+    for link in watched(source, links, "writing links", 0.8):
+        speed, delay = _plain(link.bytes_per_s * 8 / 1e9), _plain(link.latency_s * 1e3)
+        yield f"{ids[link.a]} {ids[link.b]} {speed}Gbps {delay}ms 0"
 
 
-def _gbit(bytes_per_s: float) -> str:
-    """Gb/s without an exponent and without digits that say nothing."""
-    return f"{bytes_per_s * 8 / 1e9:.6f}".rstrip("0").rstrip(".")
+def _plain(value: float) -> str:
+    """Without an exponent and without digits that say nothing."""
+    return f"{value:.9f}".rstrip("0").rstrip(".")
 
 
 def _gpu_type(source: ExportSource) -> tuple[str, list[str]]:

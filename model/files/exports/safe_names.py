@@ -18,9 +18,9 @@ class NameRule:
     most: int = 64
 
 
-HOST_NAMES = NameRule("Slurm", re.compile(r"[^A-Za-z0-9._-]"), 64)
-CONTAINER_NAMES = NameRule("containerlab", re.compile(r"[^A-Za-z0-9.-]"), 60)
-FILE_NAMES = NameRule("file systems", re.compile(r"[^A-Za-z0-9._-]"), 100)
+HOST_NAMES = NameRule("Slurm", re.compile(r"[^A-Za-z0-9._-]+"), 64)
+CONTAINER_NAMES = NameRule("containerlab", re.compile(r"[^A-Za-z0-9.-]+"), 60)
+FILE_NAMES = NameRule("file systems", re.compile(r"[^A-Za-z0-9._-]+"), 100)
 
 
 def safe_names(ids: Iterable[str], rule: NameRule) -> dict[str, str]:
