@@ -90,8 +90,8 @@ class Engine(QObject):
     """Runs analyses in a process of its own and restarts it when it dies.
 
     Signals: `analysed(Analysis)`; `stage(str)` what the engine is at; `busy(bool)` whether the latest
-    revision is still to come; `failed(str)` a sentence for the user; `checksum(int, str)` of a revision, and
-    `what_if(WhatIfAnswer)`, when asked for.
+    revision is still to come; `failed(str)` a sentence for the user; `checksum(int, str)` of a revision,
+    `what_if(WhatIfAnswer)` and `route(RouteAnswer)`, when asked for.
     """
 
     analysed = Signal(object)
@@ -177,6 +177,13 @@ class Engine(QObject):
 
             self._link.put(lambda: (AskWhatIf(subject, ids),))
 
+    def ask_route(self, source: str, target: str | None = None) -> None:
+        """Have `route` say how bytes get from one device to another, or all that it exchanges."""
+        if self._link is not None:
+            from model.worker.messages import AskRoute
+
+            self._link.put(lambda: (AskRoute(source, target),))
+
     def _send_document(self) -> None:
         if self._link is None or self._document is None:
             return
@@ -196,7 +203,15 @@ class Engine(QObject):
         if link is not self._link:
             return
         from model.step.report import Analysis
-        from model.worker.messages import Checksum, Failed, OutOfStep, Stage, Unchanged, WhatIfAnswer
+        from model.worker.messages import (
+            Checksum,
+            Failed,
+            OutOfStep,
+            RouteAnswer,
+            Stage,
+            Unchanged,
+            WhatIfAnswer,
+        )
 
         if reply is None:
             self._restart()
@@ -216,6 +231,8 @@ class Engine(QObject):
             self.checksum.emit(reply.revision, reply.digest)
         elif isinstance(reply, WhatIfAnswer):
             self.what_if.emit(reply)
+        elif isinstance(reply, RouteAnswer):
+            self.route.emit(reply)
 
     def _settle(self, revision: int) -> None:
         """A revision is dealt with."""

@@ -10,6 +10,7 @@ from model.document.edits import Edit, Load
 from model.step.what_if import Subject, WhatIf
 from model.topology.graph import Parts
 from model.topology.types import Device, Link
+from model.traffic.route import Route
 from model.worker.shared_arrays import Parcel
 
 _SLICE = 2000
@@ -57,11 +58,21 @@ class AskWhatIf:
 
 
 @dataclass(frozen=True, slots=True)
+class AskRoute:
+    """Answer with the way of the bytes from one device to another, or (`target` None) of all that it
+    exchanges. A newer question takes the place of an older one.
+    """
+
+    source: str
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """End the process."""
 
 
-Request = LoadSlice | LoadContent | ApplyEdit | AskChecksum | AskWhatIf | Stop
+Request = LoadSlice | LoadContent | ApplyEdit | AskChecksum | AskWhatIf | AskRoute | Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +142,19 @@ class WhatIfAnswer:
     reason: str = ""
 
 
-Reply = Stage | SharedFabric | Analysed | Unchanged | Failed | OutOfStep | Checksum | WhatIfAnswer
+@dataclass(frozen=True, slots=True)
+class RouteAnswer:
+    """What became of a question at a revision: the route, or why there is none."""
+
+    revision: int
+    question: AskRoute
+    result: Route | None
+    reason: str = ""
+
+
+Reply = (
+    Stage | SharedFabric | Analysed | Unchanged | Failed | OutOfStep | Checksum | WhatIfAnswer | RouteAnswer
+)
 
 
 def load_messages(revision: int, content: Content) -> Iterator[Request]:

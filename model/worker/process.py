@@ -23,11 +23,13 @@ from model.document.edits import Edit, Load
 from model.errors import RailsketchError
 from model.step.report import Analysis
 from model.step.what_if import what_if
+from model.traffic.route import Routing, route_between, routes_from
 from model.traffic.types import Fabric
 from model.worker.messages import (
     Analysed,
     ApplyEdit,
     AskChecksum,
+    AskRoute,
     AskWhatIf,
     Checksum,
     Failed,
@@ -36,6 +38,7 @@ from model.worker.messages import (
     OutOfStep,
     Reply,
     Request,
+    RouteAnswer,
     SharedFabric,
     Stage,
     Unchanged,
@@ -83,6 +86,7 @@ class Worker:
         self._slices: list[LoadSlice] = []
         self._sent: list[Parcel] = []
         self._question: AskWhatIf | None = None
+        self._route: AskRoute | None = None
         self._fabric: Fabric | None = None
         self._token = 0
         self._stale = False
@@ -102,6 +106,7 @@ class Worker:
             else:
                 self._send(Unchanged(self._revision))
             self._answer()
+            self._answer_route()
 
     def clean_up(self) -> None:
         """Remove the blocks of shared memory that nobody fetched."""
@@ -124,6 +129,8 @@ class Worker:
             self._send(Checksum(self._revision, self._document.checksum()))
         elif isinstance(request, AskWhatIf):
             self._question = request
+        elif isinstance(request, AskRoute):
+            self._route = request
         else:
             sys.exit(0)
 
@@ -206,9 +213,32 @@ class Worker:
         else:
             self._send(WhatIfAnswer(self._revision, question, result))
 
+    def _answer_route(self) -> None:
+        """Answer the question of a way that waits, from the compiled fabric."""
+        question = self._route
+        if question is None or self._stale or self._waiting:
+            return
+        self._route = None
+        last, compiled = self._cache.last, self._cache.compiled
+        if compiled is None:
+            self._send(RouteAnswer(self._revision, question, None, "there is no drawing to find a way in"))
+            return
+        routing = Routing(compiled.fabric, self._document.job.routing)
+        if last is not None:
+            routing = replace(routing, placement=last.inputs.placement, exchanges=last.inputs.exchanges)
+        try:
+            if question.target is None:
+                result = routes_from(routing, question.source)
+            else:
+                result = route_between(routing, question.source, question.target)
+        except RailsketchError as error:
+            self._send(RouteAnswer(self._revision, question, None, str(error)))
+        else:
+            self._send(RouteAnswer(self._revision, question, result))
+
     def _progress(self, text: str) -> None:
         self._receive(block=False)
-        if any(not isinstance(request, AskWhatIf) for request in self._waiting):
+        if any(not isinstance(request, AskWhatIf | AskRoute) for request in self._waiting):
             raise _OvertakenError
         self._send(Stage(self._revision, text))
 

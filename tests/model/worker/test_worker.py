@@ -22,9 +22,11 @@ from model.worker.messages import (
     Analysed,
     ApplyEdit,
     AskChecksum,
+    AskRoute,
     AskWhatIf,
     Checksum,
     OutOfStep,
+    RouteAnswer,
     SharedFabric,
     Stage,
     Stop,
@@ -247,3 +249,23 @@ def test_a_question_neither_stops_an_analysis_nor_is_answered_before_it(window: 
     window.send([question])
     answer = window.receive(WhatIfAnswer)
     assert answer.result is None and "no step" in answer.reason
+
+
+def test_a_way_is_answered_from_the_fabric_with_and_without_a_legal_job(window: Window) -> None:
+    document = cluster(spec=job("parallel.tp=2"))
+    window.send(load_messages(1, document.content()))
+    window.send([AskRoute("n0.g0", "n0.g1"), AskRoute("n0.g0")])
+    window.receive(Analysed)
+    answer = window.receive(RouteAnswer)
+    assert answer.question == AskRoute("n0.g0") and answer.revision == 1
+    assert [partner.dimension for partner in answer.result.partners].count("tp") == 1
+    window.send([AskRoute("n0.g0", "n0.g1")])
+    (way,) = window.receive(RouteAnswer).result.ways
+    assert way.exchanges and way.bytes_per_step > 0
+    window.send(edit_messages(2, SetJob(job("parallel.tp=3"))))
+    window.send([AskRoute("n0.g0", "n0.g1")])
+    (way,) = window.receive(RouteAnswer).result.ways
+    assert way.exchanges == () and way.hops
+    window.send([AskRoute("n0.g0", "nobody")])
+    answer = window.receive(RouteAnswer)
+    assert answer.result is None and "no device nobody" in answer.reason
