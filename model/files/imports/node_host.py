@@ -182,6 +182,7 @@ def _pair_below(slot: Slot, rails: dict[str, int], shared: list[str]) -> tuple[l
         rails[nic.key] = gpus[position * len(gpus) // len(nics)].index or 0
     if len(gpus) > 1 or len(nics) > 1:
         shared.append(
-            f"{', '.join(gpu.key for gpu in gpus)} with {', '.join(nic.label or nic.key for nic in nics)}"
+            f"{', '.join(gpu.label or gpu.key for gpu in gpus)} with "
+            f"{', '.join(nic.label or nic.key for nic in nics)}"
         )
     return [], []
