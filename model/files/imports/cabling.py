@@ -6,8 +6,8 @@ Readers of fabrics fill a `Cabling`; `cabling_drawing.draw` makes hosts, tiers o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from model.errors import InputError
@@ -17,6 +17,7 @@ from model.text import plural
 from model.topology.types import LinkKind, State
 
 MOST_CABLES = 500_000
+MOST_NAMED = 20  # things of one kind that a report names one by one
 
 
 class Role(StrEnum):
@@ -85,6 +86,7 @@ class Cabling:
         self.boxes: dict[str, Box] = {}
         self.cables: list[Cable] = []
         self._ends: dict[End, list[Cable]] = {}
+        self._shared: set[End] = set()
 
     def box(self, name: str, line: int = 0, role: Role = Role.UNKNOWN) -> Box:
         """The box with this name, new or known."""
@@ -99,7 +101,7 @@ class Cabling:
         """Take a cable, unless it is there or joins a box to itself. Boxes are made when they are new."""
         lines = (cable.line,) if cable.line else ()
         if cable.a.box == cable.b.box:
-            self.reading.ignored(f"A cable from {cable.a.box} to itself was left out.", *lines)
+            self.reading.ignored("Cables from a box to itself were left out.", *lines)
             return
         for end in cable.ends():
             self.box(end.box, cable.line)
@@ -110,8 +112,7 @@ class Cabling:
             if end.port:
                 others = self._ends.setdefault(end, [])
                 if others and not (cable.fans and all(other.fans for other in others)):
-                    text = f"Port {end.port} of {end.box} is in several cables; all were drawn."
-                    self.reading.contradictory(text, *sorted({others[0].line, cable.line} - {0}))
+                    self._say_shared(end, sorted({others[0].line, cable.line} - {0}))
                 others.append(cable)
         self.cables.append(cable)
         if len(self.cables) > MOST_CABLES:
@@ -119,17 +120,36 @@ class Cabling:
             raise InputError(f"{name} has more than {MOST_CABLES:,} cables, more than can be drawn.")
 
     def _known(self, cable: Cable) -> bool:
-        """Whether the same two ports are joined already; a port without a name is told by the other."""
-        if not (cable.a.port or cable.b.port):
-            return False
+        """Whether the same two ports are joined already; a port without a name is told by the other.
+
+        Where only the new one names both ports, the known one learns it.
+        """
         for end, far in (cable.ends(), (cable.b, cable.a)):
-            if not end.port:
-                continue
-            for other in self._ends.get(end, ())[:8]:
+            for other in self._ends.get(end, ())[:8] if end.port else ():
                 away = other.b if other.a == end else other.a
-                if away == far or (away.box == far.box and not (away.port and far.port)):
+                if away == far or (away.box == far.box and not far.port):
+                    return True
+                if away.box == far.box and not away.port:
+                    other.a, other.b = cable.ends()
+                    self._ends.setdefault(far, []).append(other)
                     return True
         return False
+
+    def _say_shared(self, end: End, lines: list[int]) -> None:
+        self._shared.add(end)
+        named = len(self._shared) <= MOST_NAMED
+        what = f"Port {end.port[:60]} of {end.box[:60]} is" if named else "Other ports are"
+        self.reading.contradictory(f"{what} in several cables; all were drawn.", *lines)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Join boxes with others: the cables of each key are those of its value, and none is there twice."""
+        boxes, cables = self.boxes, self.cables
+        self.boxes, self.cables, self._ends = {}, [], {}
+        for name, box in boxes.items():
+            self.box(names.get(name, name), box.line, box.role)
+        for cable in cables:
+            a, b = (End(names.get(end.box, end.box), end.port) for end in cable.ends())
+            self.cable(replace(cable, a=a, b=b))
 
     def neighbours(self) -> dict[str, Counter[str]]:
         """For each box the boxes at the other end of its cables, with how many."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from model.files.importing import Drawing, Question
 from model.files.imports.building import DrawingBuilder
-from model.files.imports.cabling import SWITCHES, Box, Cable, Cabling, Role
+from model.files.imports.cabling import SWITCHES, Box, Cable, Cabling, End, Role
 from model.files.imports.cabling_rails import find_rails, list_uneven, natural
 from model.files.imports.cabling_roles import settle_roles
 from model.files.imports.graph_models import BYTES_PER_GBIT, Models
@@ -47,9 +47,36 @@ def draw(cabling: Cabling, name: str) -> Drawing:
     """The drawing of a cabling; settles its roles and speeds on the way."""
     settle_roles(cabling)
     cabling.say_found()
+    _name_ports(cabling)
     models = NetworkModels(cabling)
     _settle_rates(cabling, models)
     return _Drawer(cabling, models, name).draw()
+
+
+def _name_ports(cabling: Cabling) -> None:
+    """A name for each port of a host that has none in the file, so that it gets a NIC of its own."""
+    taken: dict[str, set[str]] = defaultdict(set)
+    unnamed: list[Cable] = []
+    for cable in cabling.cables:
+        for end in cable.ends():
+            taken[end.box].add(end.port)
+        if not (cable.a.port and cable.b.port):
+            unnamed.append(cable)
+    number: dict[str, int] = defaultdict(int)
+    for cable in unnamed:
+        cable.a, cable.b = (
+            _with_port(end, taken[end.box], number) if cabling.boxes[end.box].role is Role.HOST else end
+            for end in cable.ends()
+        )
+
+
+def _with_port(end: End, taken: set[str], number: dict[str, int]) -> End:
+    if end.port:
+        return end
+    while f"nic{number[end.box]}" in taken:
+        number[end.box] += 1
+    number[end.box] += 1
+    return End(end.box, f"nic{number[end.box] - 1}")
 
 
 def _settle_rates(cabling: Cabling, models: Models) -> None:
@@ -192,11 +219,10 @@ class _Drawer:
             self._boxes[box.name] = tray
             self._racked[tray] = box
             found = ports[box.name]
-            for port in sorted({**found, **dict.fromkeys(box.nics, 0.0)} or {"": 0.0}, key=natural):
+            for port in sorted({**found, **dict.fromkeys(box.nics, 0.0)} or {"nic0": 0.0}, key=natural):
                 model = box.nics.get(port) or self._models.nic(found.get(port, 0.0), 1).id
-                wanted = f"{tray}.{port}" if port else f"{tray}.nic0"
                 self._nics[box.name, port] = self._builder.device(
-                    wanted, DeviceKind.NIC, model, parent=tray, rail=rails.get(port)
+                    f"{tray}.{port}", DeviceKind.NIC, model, parent=tray, rail=rails.get(port)
                 )
 
     def _links(self) -> None:
