@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test lint types bench pictures lock
+.PHONY: run test lint types bench fuzz pictures lock
 
 $(READY): requirements.lock .ci/bootstrap
 	@PYTHON="$(PYTHON)" .ci/bootstrap environment
@@ -27,6 +27,11 @@ types: $(READY)
 bench: $(READY)
 	@.ci/bootstrap libraries
 	@QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m benchmarks
+
+# Broken input for every importer, SECONDS long with each of two fuzzers. What is found is kept in .fuzz.
+SECONDS ?= 20
+fuzz: $(READY)
+	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 pictures: $(READY)
 	@.ci/bootstrap libraries
