@@ -52,17 +52,17 @@ def _boxes(topology: Topology) -> Iterator[str]:
     stack: list[tuple[int, Container | Device | None]]
     stack = [(1, one) for one in reversed(inner.get(None, []))]
     while stack:
-        depth, thing = stack.pop()
+        depth, top = stack.pop()
         indent = "  " * depth
-        if thing is None:
+        if top is None:
             yield f"{indent}}}"
-        elif isinstance(thing, Device):
-            yield f"{indent}{_quoted(thing.id)} [{_node(thing)}];"
+        elif isinstance(top, Device):
+            yield f"{indent}{_quoted(top.id)} [{_node(top)}];"
         else:
-            yield f"{indent}subgraph {_quoted('cluster_' + thing.id)} {{"
-            yield f"{indent}  label={_quoted(thing.label or thing.id)};"
+            yield f"{indent}subgraph {_quoted('cluster_' + top.id)} {{"
+            yield f"{indent}  label={_quoted(top.label or top.id)};"
             stack.append((depth, None))
-            stack += [(depth + 1, one) for one in reversed(inner.get(thing.id, []))]
+            stack += [(depth + 1, one) for one in reversed(inner.get(top.id, []))]
 
 
 def _node(device: Device) -> str:
