@@ -25,10 +25,20 @@ from model.files.imports.graph_parts import (
 )
 from model.text import name_list, plural
 from model.topology.ports import family_of, link_kinds, ports_of, spec_of
-from model.topology.types import NETWORK_SWITCHES, SCALE_UP_LINKS, ContainerKind, Device, DeviceKind, LinkKind
+from model.topology.types import (
+    NETWORK_LINKS,
+    NETWORK_SWITCHES,
+    SCALE_UP_LINKS,
+    ContainerKind,
+    Device,
+    DeviceKind,
+    LinkKind,
+)
 
 MOST_NODES = 200_000
 MOST_EDGES = 1_000_000
+_ANY_LANE = 25e9  # bytes/s of a scale-up lane between devices that the catalogue does not have
+_CABLES = frozenset({None, *NETWORK_LINKS})
 _NETWORK_ENDS = NETWORK_SWITCHES | {DeviceKind.NIC, DeviceKind.STORAGE, DeviceKind.SITE_GATEWAY}
 
 
@@ -138,7 +148,7 @@ class _Work:
         given: dict[str, str] = {}
         for index, edge in enumerate(self.edges):
             for end, other in ((edge.a, edge.b), (edge.b, edge.a)):
-                if self.nodes[end].role in behind and self.nodes[other].role in near:
+                if edge.kind in _CABLES and self.nodes[end].role in behind and self.nodes[other].role in near:
                     nic = self._nic_of(self.nodes[end], given)
                     self.edges[index] = replace(edge, a=nic) if end == edge.a else replace(edge, b=nic)
         if given:
@@ -164,22 +174,26 @@ class _Work:
         """Bytes/s of the whole edge; 0 where the catalogue decides, once models are known."""
         if edge.bytes_per_s is not None:
             return edge.bytes_per_s
-        roles = {self.nodes[edge.a].role, self.nodes[edge.b].role}
-        if roles <= HOST_ROLES or roles <= SCALE_UP_ROLES:
+        if not self._is_network(edge):
             return 0.0
         return self.models.network_bytes_per_s() * (edge.count or 1)
+
+    def _is_network(self, edge: Edge) -> bool:
+        roles = {self.nodes[edge.a].role, self.nodes[edge.b].role}
+        return roles == {Role.NIC} or not (roles <= HOST_ROLES or roles <= SCALE_UP_ROLES)
 
     def _models(self) -> dict[Role, str]:
         """One model for each role, by the fastest link and the most links of a node on the network."""
         rate: dict[Role, float] = defaultdict(float)
         ports: Counter[str] = Counter()
         for edge, speed in zip(self.edges, self.speeds, strict=True):
+            if not self._is_network(edge):
+                continue
             count = edge.count or 1
             for end in (edge.a, edge.b):
                 role = self.nodes[end].role
-                if speed and role not in SCALE_UP_ROLES:
-                    rate[role] = max(rate[role], speed / count)
-                    ports[end] += count
+                rate[role] = max(rate[role], speed / count)
+                ports[end] += count
         most: dict[Role, int] = defaultdict(int)
         for name, count in ports.items():
             role = self.nodes[name].role
@@ -228,7 +242,10 @@ class _Work:
                 label=node.label,
                 parent=parent,
                 rail=node.rail,
+                state=node.state,
             )
+            if node.speed != 1.0:
+                self.builder.replace_device(replace(self.builder.of(self.ids[node.name]), speed=node.speed))
             return
         tray = self.builder.container(node.name, ContainerKind.TRAY, label=node.label, parent=parent)
         nic = self.builder.device(f"{tray}.nic0", DeviceKind.NIC, models[Role.NIC], parent=tray)
@@ -240,7 +257,7 @@ class _Work:
 
     def _link(self, edge: Edge, speed: float) -> None:
         a, b = self.builder.of(self.ids[edge.a]), self.builder.of(self.ids[edge.b])
-        kind = self._kind(a, b)
+        kind = edge.kind or self._kind(a, b)
         count = edge.count
         if kind in SCALE_UP_LINKS:
             lane = _scale_up_lane(a, b)
@@ -252,7 +269,17 @@ class _Work:
         elif not speed:
             speed = _host_lane(kind, a, b) * (count or 1)
         count = count or 1
-        ident = self.builder.link(a.id, b.id, kind, speed / count, count, line=edge.line or None)
+        ident = self.builder.link(
+            a.id,
+            b.id,
+            kind,
+            speed / count,
+            count,
+            state=edge.state,
+            share=edge.share,
+            length_m=edge.length_m,
+            line=edge.line or None,
+        )
         if ident is not None and edge.latency_s is not None:
             self.latencies[ident] = edge.latency_s
 
@@ -285,7 +312,7 @@ def _scale_up_lane(a: Device, b: Device) -> float:
     specs = (spec_of(a), spec_of(b))
     lanes = [spec.scale_up_lane_bytes_per_s for spec in specs if isinstance(spec, GpuSpec)]
     lanes += [spec.lane_bytes_per_s for spec in specs if isinstance(spec, NvlinkSwitchSpec)]
-    return min(lanes)
+    return min(lanes, default=_ANY_LANE)
 
 
 def _host_lane(kind: LinkKind | None, a: Device, b: Device) -> float:

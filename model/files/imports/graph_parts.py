@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from model.topology.types import DeviceKind
+from model.topology.types import DeviceKind, LinkKind, State
 
 
 class Role(StrEnum):
@@ -47,11 +47,16 @@ class Node:
     rail: int | None = None
     label: str = ""
     nic: str = ""
+    state: State = State.UP
+    speed: float = 1.0
 
 
 @dataclass(slots=True)
 class Edge:
-    """An edge, which runs both ways. `bytes_per_s` is that of all `count` cables, None where unknown."""
+    """An edge, which runs both ways. `bytes_per_s` is that of all `count` cables, None where unknown.
+
+    `kind` is None where the two ends say it.
+    """
 
     a: str
     b: str
@@ -59,6 +64,10 @@ class Edge:
     count: int | None = None
     latency_s: float | None = None
     line: int = 0
+    kind: LinkKind | None = None
+    state: State = State.UP
+    share: float = 1.0
+    length_m: float | None = None
 
 
 def with_tiers(nodes: Mapping[str, Node], edges: Sequence[Edge]) -> tuple[dict[str, Role], list[str]]:
