@@ -8,7 +8,7 @@ from typing import Protocol
 
 from model.document.document import Document
 from model.document.edits import SetJob
-from model.document.same_names import match_names
+from model.document.same_names import find_names
 from model.text import capital, name_list, plural
 from model.topology.graph import Topology
 from model.topology.types import ContainerKind, DeviceKind
@@ -112,10 +112,9 @@ class _Placing:
 
     def place(self, wanted: Sequence[PlacedRank]) -> None:
         """First the ranks that name their GPU, then those that take what is free."""
-        hosts = dict.fromkeys(place.host for place in wanted)
-        self._names = match_names(
+        self._names = find_names(
             {host: (host, self._labels.get(host, "")) for host in self._gpus},
-            {host: (host,) for host in hosts},
+            (place.host for place in wanted),
         )
         for place in wanted:
             if place.rank in self.seen:

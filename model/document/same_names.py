@@ -44,6 +44,20 @@ def match_names(ours: Mapping[str, Iterable[str]], theirs: Mapping[str, Iterable
     return found
 
 
+def find_names(ours: Mapping[str, Iterable[str]], names: Iterable[str]) -> dict[str, str]:
+    """Our id for each name that means one, in the same rounds; several names may mean the same one."""
+    found: dict[str, str] = {}
+    left = list(dict.fromkeys(names))
+    for as_meant in _ROUNDS:
+        known = _by_name(ours, as_meant)
+        for name in left:
+            same = known.get(as_meant(name), set())
+            if len(same) == 1:
+                found[name] = next(iter(same))
+        left = [name for name in left if name not in found]
+    return found
+
+
 def _by_name(things: Mapping[str, Iterable[str]], as_meant: Callable[[str], str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for ident, names in things.items():

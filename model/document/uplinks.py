@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from model.document.merge import Names, by_rail, full_speed
 from model.document.replace import Misfit
-from model.text import capital, format_port, name_list, plural
+from model.text import format_port, name_list, plural
 from model.topology.ports import family_of, link_kinds, ports_of
 from model.topology.types import NETWORK_LINKS, NETWORK_SWITCHES, Device, Link, LinkKind
 
@@ -196,7 +196,7 @@ class _Joining:
         for reason, nics in self._refused.items():
             yield Misfit(
                 f"{plural(len(nics), 'NIC')} {'stays' if len(nics) == 1 else 'stay'} without a link",
-                f"{capital(reason)}: {name_list(nics)}.",
+                f"{name_list(nics)}: {reason}.",
                 tuple(nics),
                 (),
             )
