@@ -1,7 +1,7 @@
 """Node-link JSON, as networkx, D3 and others write it: lists of nodes and of edges with attributes.
 
 networkx called the list of edges `links` up to 3.3 and `edges` from 3.4 on; both are read. `key` tells
-parallel edges apart. Where `source` and `target` are no names of nodes, they count nodes from 0, as in old D3.
+parallel edges apart. Where `source` and `target` are no names of nodes, they count nodes from 0 (old D3).
 """
 
 from __future__ import annotations
@@ -67,20 +67,19 @@ def _read_groups(reading: Reading, data: Mapping[str, Any], foreign: ForeignGrap
             value = json.loads(value)
         except (ValueError, RecursionError):
             value = None
-    kinds = {kind.value: kind for kind in ContainerKind}
     entries = [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
     entries = [entry for entry in entries if text_of(entry.get("id"))]
     # The outer ones first, as each needs the one around it.
-    entries.sort(key=lambda entry: list(kinds).index(_kind_of(entry)), reverse=True)
+    entries.sort(key=lambda entry: list(ContainerKind).index(_kind_of(entry)), reverse=True)
     for entry in entries[:MOST_NODES]:
-        kind = kinds[_kind_of(entry)]
+        kind = _kind_of(entry)
         around = text_of(entry.get("parent"))
         foreign.groups[text_of(entry["id"])] = (kind, around if around in foreign.groups else None)
 
 
-def _kind_of(container: Mapping[str, Any]) -> str:
-    kind = text_of(container.get("kind"))
-    return kind if kind in ContainerKind else ContainerKind.TRAY.value
+def _kind_of(container: Mapping[str, Any]) -> ContainerKind:
+    said = text_of(container.get("kind"))
+    return next((kind for kind in ContainerKind if kind.value == said), ContainerKind.TRAY)
 
 
 def _read_nodes(reading: Reading, data: Mapping[str, Any], foreign: ForeignGraph) -> None:
