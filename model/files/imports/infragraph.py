@@ -134,8 +134,8 @@ class _Contracted:
         )
         if self.slots:
             self.reading.inferred(
-                f"{plural(self.slots, 'slot or bridge', 'slots and bridges')}: drawn as PCIe switches, as they "
-                "pass on what comes."
+                f"{plural(self.slots, 'slot or bridge', 'slots and bridges')}: drawn as PCIe switches, as "
+                "they pass on what comes."
             )
         title = text_of(self.data.get("name"))
         return drawn.drawing(
