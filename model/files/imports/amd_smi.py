@@ -198,7 +198,7 @@ def _host(reading: Reading, tables: _Tables, gpu: GpuSpec) -> Host:
 def _near(tables: _Tables, a: str, b: str) -> bool:
     """Whether two GPUs seem to be at one CPU; xGMI says nothing about it."""
     weight = tables.cell("weight", a, b)
-    if "XGMI" in tables.cell("type", a, b).upper() or not weight.isdigit():
+    if "XGMI" in tables.cell("type", a, b).upper() or not weight.isdecimal():
         return True
     return int(weight[:9]) <= _SAME_CPU_WEIGHT
 
@@ -214,7 +214,10 @@ def _draw_xgmi(builder: DrawingBuilder, tables: _Tables, gpu: GpuSpec, ids: Mapp
         if "XGMI" not in kind:
             pcie += kind.startswith("PCI")
             if tables.cell("access", a, b).upper() in _NO_ACCESS:
-                reading.found("GPUs that may not reach each other directly.", *tables.line_of("access", a, b))
+                reading.found(
+                    "Some GPUs may not reach each other directly (access disabled).",
+                    *tables.line_of("access", a, b),
+                )
             if not kind:
                 reading.guessed(f"{a} and {b}: the table does not say how they are joined.")
             continue
@@ -222,7 +225,7 @@ def _draw_xgmi(builder: DrawingBuilder, tables: _Tables, gpu: GpuSpec, ids: Mapp
             reading.contradictory(
                 "GPUs are joined by xGMI, but may not reach each other.", *tables.line_of("type", a, b)
             )
-        if weight.isdigit() and int(weight[:9]) > DIRECT_WEIGHT:
+        if weight.isdecimal() and int(weight[:9]) > DIRECT_WEIGHT:
             far.append(f"{a}–{b}")
             continue
         builder.link(ids[a], ids[b], LinkKind.XGMI, gpu.scale_up_lane_bytes_per_s, 1)

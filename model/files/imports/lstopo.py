@@ -13,7 +13,13 @@ from model.files.importing import Drawing, ImportFormat, Reading
 from model.files.imports.building import DrawingBuilder, ask_gpu, ask_nic
 from model.files.imports.known_parts import gpu_by_name, gpu_by_pci, nic_by_pci
 from model.files.imports.node_host import Host, Numa, Slot, draw_host
-from model.files.imports.node_scale_up import MOST_LANES, draw_switched, draw_unsaid, scale_up_kind
+from model.files.imports.node_scale_up import (
+    MOST_LANES,
+    draw_shown,
+    draw_switched,
+    draw_unsaid,
+    scale_up_kind,
+)
 from model.files.imports.node_xml import bus_order
 from model.files.imports.nvidia_smi import drawing_name
 from model.files.imports.xml import Element, looks_like, read_xml
@@ -269,6 +275,7 @@ def _draw_nvlink(
     objects, values = _matrix(reading, found, matrix)
     lane = gpu.scale_up_lane_bytes_per_s
     switched: Counter[str] = Counter()
+    shown: dict[str, dict[str, int]] = {}
     pairs: dict[tuple[str, str], int] = {}
     for row, a in enumerate(objects):
         for column, b in enumerate(objects):
@@ -278,6 +285,7 @@ def _draw_nvlink(
             lanes = max(1, min(MOST_LANES, round(value * 1e6 / lane)))
             if id(b) not in named:
                 switched[named[id(a)]] += lanes
+                shown.setdefault(b.bus, {})[named[id(a)]] = lanes
             elif (named[id(b)], named[id(a)]) in pairs:
                 if pairs[named[id(b)], named[id(a)]] != lanes:
                     reading.contradictory("The matrix of bandwidths is not symmetric.", matrix.line)
@@ -290,14 +298,19 @@ def _draw_nvlink(
     if any(count > gpu.scale_up_links for count in of_gpu.values()) and gpu.nvlink_generation is not None:
         reading.inferred("GPUs have more links in the matrix than they own: they share those to a switch.")
         switched = Counter({ident: max(n for pair, n in pairs.items() if ident in pair) for ident in of_gpu})
+        shown = {}
         pairs = {}
     for (first, second), lanes in pairs.items():
         builder.link(first, second, scale_up_kind(gpu), lane, lanes)
     tray = builder.of(order[0]).parent or ""
-    if switched:
-        lanes_of = {ident: min(switched[ident], MOST_LANES) for ident in order if switched[ident]}
-        draw_switched(builder, lanes_of, gpu, tray, tray)
     total = sum(pairs.values()) + sum(switched.values())
+    if switched:
+        for number, (bus, each) in enumerate(shown.items()):
+            if draw_shown(builder, each, gpu, f"{tray}.nvs{number}", bus):
+                switched -= Counter(each)
+        lanes_of = {ident: min(switched[ident], MOST_LANES) for ident in order if switched[ident] > 0}
+        if lanes_of:
+            draw_switched(builder, lanes_of, gpu, tray, tray)
     reading.found(
         f"{plural(total, 'NVLink or xGMI link')} by their bandwidth, at {lane / 1e9:g} GB/s each.",
         matrix.line,

@@ -65,7 +65,7 @@ def _graph(reading: Reading, graph: Element) -> ChosenGraph:
     said = _whole(graph.get("nchannels"))
     if said is not None and said != len(channels):
         reading.contradictory(
-            f"nchannels is {said}, and there are {plural(len(channels), 'channel')}; what is there counts.",
+            f"nchannels is {said}, but the graph has {plural(len(channels), 'channel')}.",
             graph.line,
         )
     return ChosenGraph(

@@ -21,13 +21,17 @@ MOST_DEVICES = 512  # columns; no host has as many
 
 _COLOUR = re.compile(r"(?:\x1b|\\x1b|\\e|\^\[|␛)?\[[0-9;]{0,8}m|\x1b\([AB]|\x1b\[[0-9;?]*[A-Za-z]")
 _TAIL = re.compile(r"CPU\s*Affinity|NUMA\s*Affinity|GPU\s*NUMA\s*ID", re.IGNORECASE)
-_GLUED_NAME = re.compile(r"(?:GPU|NIC)\d+|mlx\d+_(?:bond_?)?\d+")
-_NAME = re.compile(r"[A-Za-z][\w.\-]*\d[\w.\-]*\Z")
-_CELL = re.compile(r"NV#?(\d+)|SYS|SOC|NODE|PHB|PXB|PIX|CNS|GNS|TNS|NS|DR|OK|X(?![A-Za-z])|U(?![A-Za-z])")
+_GLUED_NAME = re.compile(r"(?:GPU|NIC)[0-9]+|mlx[0-9]+_(?:bond_?)?[0-9]+")
+_GPU = re.compile(r"GPU[0-9]{1,4}\Z")
+_NAME = re.compile(r"[A-Za-z][\w.\-]*[0-9][\w.\-]*\Z")
+_CELL = re.compile(
+    r"NV#?([0-9]+)|SYS|SOC|NODE|PHB|PXB|PIX|CNS|GNS|TNS|NS|DR|OK|U(?![A-Za-z])"
+    r"|X(?=NV[0-9]|SYS|SOC|NODE|PHB|PXB|PIX|[^A-Za-z]|\Z)"
+)
 _BLANKS = re.compile(r"\s*")
 _WORDS = ("SYS", "NODE", "PHB", "PXB", "PIX", "NV1")
-_LEGEND_NAME = re.compile(r"\b(NIC\d+)\s*:\s*([A-Za-z][\w.\-]*)")
-_AFFINITY = re.compile(r"[\d,\-]*\d\Z|N/A\Z", re.IGNORECASE)
+_LEGEND_NAME = re.compile(r"\b(NIC[0-9]+)\s*:\s*([A-Za-z][\w.\-]*)")
+_AFFINITY = re.compile(r"[0-9,\-]*[0-9]\Z|N/A\Z", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -61,12 +65,12 @@ class Matrix:
     @property
     def gpus(self) -> tuple[str, ...]:
         """Names of GPU columns, in order."""
-        return tuple(name for name in self.names if name.startswith("GPU"))
+        return tuple(name for name in self.names if _GPU.match(name))
 
     @property
     def nics(self) -> tuple[str, ...]:
         """Names of the other columns, in order."""
-        return tuple(name for name in self.names if not name.startswith("GPU"))
+        return tuple(name for name in self.names if not _GPU.match(name))
 
     def between(self, a: str, b: str) -> str | None:
         """How two devices are joined; None where the text does not say."""
@@ -77,8 +81,10 @@ class Matrix:
 def looks_like_matrix(head: str) -> bool:
     """Whether a text has a header of such a matrix, or rows of one."""
     lines = [_COLOUR.sub("", line) for line in head.split("\n")[:20_000]]
-    if any(_header(line) for line in lines):
-        return True
+    for number, line in enumerate(lines):
+        names = _header(line)
+        if names and any(_row(row, _called(names)) for row in lines[number + 1 : number + 4]):
+            return True
     return sum(1 for line in lines if _row(line, None)) >= 2
 
 
@@ -113,7 +119,7 @@ def read_matrices(reading: Reading) -> list[Matrix]:
 
 def _header(line: str) -> list[str] | None:
     """The names of the columns when a line is a header."""
-    start = re.search(r"(?<![\w\-])GPU\d+", line)
+    start = re.search(r"(?<![\w\-])GPU[0-9]+", line)
     if start is None:
         return None
     tail = _TAIL.search(line, start.start())
@@ -129,11 +135,17 @@ def _header(line: str) -> list[str] | None:
     return names if names and (tail or len(names) > 1) and len(names) <= MOST_DEVICES else None
 
 
+def _called(names: Sequence[str]) -> re.Pattern[str]:
+    """Finds the name of a row."""
+    pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<![\w.\-])(?:{pattern})(?![0-9.\-])")
+
+
 def _row(line: str, names: re.Pattern[str] | None) -> tuple[str, str] | None:
     """The name of a row and the text behind it."""
     if names is None:
         match = re.search(
-            r"(?<![\w.\-])((?:GPU|NIC)\d+|mlx\d+_\w+)\s+(?=NV\d|SYS|NODE|PHB|PXB|PIX|X\b)", line
+            r"(?<![\w.\-])((?:GPU|NIC)[0-9]+|mlx[0-9]+_\w+)\s+(?=NV[0-9]|SYS|NODE|PHB|PXB|PIX|X\b)", line
         )
         return (match[1], line[match.end() :]) if match else None
     for match in names.finditer(line):
@@ -153,13 +165,13 @@ def _header_from_rows(reading: Reading, plain: Sequence[str]) -> tuple[int, list
             first = first or number
             names.append(row[0])
             width = max(width, len(_cells(row[1], MOST_DEVICES)[0]))
-    if not any(name.startswith("GPU") for name in names):
+    if not any(_GPU.match(name) for name in names):
         raise InputError(
             f"{reading.source.name} has no table with columns GPU0, GPU1 …; "
             "it should be the output of nvidia-smi topo -m."
         )
-    gpus = [name for name in names if name.startswith("GPU")]
-    nics = [name for name in names if not name.startswith("GPU")]
+    gpus = [name for name in names if _GPU.match(name)]
+    nics = [name for name in names if not _GPU.match(name)]
     nics += [f"NIC{number}" for number in range(len(nics), width - len(gpus))]
     reading.inferred("The header is missing: the columns are named by the order of the rows.", first)
     return first - 1, gpus + nics
@@ -175,8 +187,7 @@ def _unique(reading: Reading, names: Sequence[str], line: int) -> tuple[str, ...
 
 def _rows(reading: Reading, plain: Sequence[str], names: Sequence[str], start: int, end: int) -> list[Row]:
     """The rows between a header and the next one."""
-    pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    called = re.compile(rf"(?<![\w.\-])(?:{pattern})(?![\d.\-])")
+    called = _called(names)
     rows: list[Row] = []
     for number in range(start + 1, end):
         line = plain[number - 1]
@@ -239,7 +250,7 @@ def _fill(reading: Reading, matrix: Matrix, rows: Sequence[Row], has_numa: bool)
             continue
         matrix.lines[row.name] = row.line
         matrix.p2p = matrix.p2p or any(cell in P2P for cell in row.cells)
-        if row.name.startswith("GPU") and row.tail:
+        if _GPU.match(row.name) and row.tail:
             matrix.affinity[row.name] = row.tail[0]
             if has_numa and len(row.tail) > 1:
                 matrix.numa[row.name] = row.tail[1]
@@ -265,7 +276,8 @@ def _segments(
 ) -> list[tuple[int, Sequence[str | None], bool]]:
     """Parts of a row: the column where each starts, its cells, and whether that is certain.
 
-    A row has its X in its own column, so cells before and behind it can be placed apart.
+    A row has its X in its own column, so cells before and behind it can be placed apart. One that is short
+    was cut at its end, or has lost a cell somewhere when its last columns are there.
     """
     cells = row.cells
     crosses = [place for place, cell in enumerate(cells) if cell == "X"]
@@ -285,7 +297,7 @@ def _segments(
         parts.append((0, before, True))
     if len(after) == columns - own - 1:
         parts.append((own + 1, after, True))
-    elif len(after) < columns - own - 1:
+    elif len(after) < columns - own - 1 and not row.tail:
         parts.append((own + 1, after, False))
     if len(cells) > columns or (len(cells) == columns and cross != own):
         reading.contradictory(

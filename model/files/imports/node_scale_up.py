@@ -55,6 +55,24 @@ def draw_switched(
         )
 
 
+def draw_shown(
+    builder: DrawingBuilder, lanes: Mapping[str, int], gpu: GpuSpec, name: str, label: str
+) -> bool:
+    """The one NVLink switch that a file shows, in the tray of the first GPU, with lanes of each GPU.
+
+    False, and nothing drawn, where the GPUs have no such switch, or it has too few ports.
+    """
+    chips = catalog().nvlink_switches.values()
+    chip = next((one for one in chips if one.nvlink_generation == gpu.nvlink_generation), None)
+    if chip is None or sum(lanes.values()) > chip.ports:
+        return False
+    parent = builder.of(next(iter(lanes))).parent
+    switch = builder.device(name, DeviceKind.NVLINK_SWITCH, chip.id, label=label, parent=parent)
+    for ident, count in lanes.items():
+        builder.link(ident, switch, LinkKind.NVLINK, gpu.scale_up_lane_bytes_per_s, count)
+    return True
+
+
 def _chips(gpu: GpuSpec, lanes: int, gpus: int, domain: bool) -> tuple[str, tuple[int, ...]]:
     """The switch chip, and how many lanes of a GPU go to each of them."""
     for platform in _platforms(gpu):
@@ -91,13 +109,8 @@ def platform_of(gpu: GpuSpec, gpus: int) -> PlatformSpec | None:
     )
 
 
-def draw_unsaid(
-    builder: DrawingBuilder, gpus: Sequence[str], gpu: GpuSpec, tray: str, why: str, *, certain: bool = False
-) -> None:
-    """Ask what joins the GPUs of a host of which the text says nothing, and draw the answer.
-
-    With `certain` the text says that they have NVLink, but not how many.
-    """
+def draw_unsaid(builder: DrawingBuilder, gpus: Sequence[str], gpu: GpuSpec, tray: str, why: str) -> None:
+    """Ask what joins the GPUs of a host of which the text says nothing, and draw the answer."""
     platform = platform_of(gpu, len(gpus))
     if len(gpus) < 2:
         return
@@ -106,14 +119,15 @@ def draw_unsaid(
         choices.insert(0, ("catalogue", f"As in the catalogue's {platform.name}"))
     elif gpu.nvlink_generation is not None:
         choices.append(("switch", f"An NVLink switch, {gpu.scale_up_links} links to each GPU"))
-    default = "catalogue" if platform is not None else "switch" if certain and len(choices) > 1 else "none"
+    default = "catalogue" if platform is not None else "none"
     answer = builder.reading.ask(
         Question("scale_up", "What joins the GPUs?", default, tuple(choices), why=why)
     )
     if answer == "none":
         builder.reading.guessed(f"{why} None is drawn; that does not mean that there is none.")
         return
-    builder.reading.guessed(f"{why} It is drawn as {dict(choices)[answer].removeprefix('As in ')}.")
+    what = f"{platform.name} of the catalogue" if platform is not None else "an NVLink switch"
+    builder.reading.guessed(f"{why} Drawn like {what}.")
     if platform is not None and platform.mesh is not None:
         for first, second in combinations(gpus, 2):
             builder.link(

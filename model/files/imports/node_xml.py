@@ -100,6 +100,8 @@ def read_system(reading: Reading, root: Element) -> XmlNode:
         if other.tag != "cpu":
             reading.ignored(f"<{other.tag[:40]}> under <system> is not read.", other.line)
     found.hosts = list(by_hash.values())
+    for host in found.hosts:
+        host.numas.sort(key=lambda numa: _whole(numa.name) or 0)
     return found
 
 
@@ -152,6 +154,8 @@ class _Branch:
         elif kind.startswith("0x0604") or below:
             slots.append(Slot(DeviceKind.PCIE_SWITCH, self._key(pci), rate, children=below))
             return
+        elif kind:
+            self.reading.ignored("Devices of a class that is neither GPU nor NIC nor bridge.", pci.line)
         else:
             self.found.unknown.append((pci.get("busid") or "without bus id", pci.line))
             slots.append(Slot(DeviceKind.STORAGE, self._key(pci), rate))

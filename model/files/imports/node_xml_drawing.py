@@ -10,7 +10,7 @@ from model.files.importing import Drawing, Question, Reading
 from model.files.imports.building import DrawingBuilder, ask_gpu, ask_nic
 from model.files.imports.known_parts import gpu_by_pci, gpus_by_gcn, gpus_by_sm, nic_by_pci, nic_by_speed
 from model.files.imports.node_host import Slot, draw_host
-from model.files.imports.node_scale_up import draw_switched, draw_unsaid, scale_up_kind
+from model.files.imports.node_scale_up import draw_shown, draw_switched, draw_unsaid, scale_up_kind
 from model.files.imports.node_xml import (
     HIDDEN_SWITCH,
     XmlGpu,
@@ -147,7 +147,8 @@ def _set_nic_models(reading: Reading, found: XmlNode, gpu: GpuSpec) -> None:
         by_speed = nic_by_speed(speeds.most_common(1)[0][0] * 1e6 / 8, network) if speeds else None
         platform = next((each for each in catalog().platforms.values() if each.gpu == gpu.id), None)
         default = by_speed or (platform.backend_nic if platform else None) or "cx7-ndr"
-        why = f"The file does not say what {plural(len(rest), 'network card')} are."
+        are = "is" if len(rest) == 1 else "are"
+        why = f"The file does not say which product {plural(len(rest), 'network card')} {are}."
         spec = ask_nic(reading, default, why)
         if "nic_model" not in reading.answers:
             reading.guessed(f"{why} Drawn as {spec.name}.", *(nic.line for nic in rest if nic.line))
@@ -311,24 +312,14 @@ def _draw_switches(
 ) -> None:
     """A switch for each target that has a bus id; the hidden one as the catalogue wires the platform."""
     reading = builder.reading
-    chip = next(
-        (one for one in catalog().nvlink_switches.values() if one.nvlink_generation == gpu.nvlink_generation),
-        None,
-    )
     order = {device.id: place for place, device in enumerate(builder.devices())}
     shown: Counter[str] = Counter()
     for (host, target), lanes in switches.items():
         gpus = sorted(lanes, key=order.__getitem__)
         ordered = {ident: lanes[ident] for ident in gpus}
         tray = builder.of(gpus[0]).parent
-        total = sum(lanes.values())
-        if target != HIDDEN_SWITCH and chip is not None and total <= chip.ports:
-            switch = builder.device(
-                f"{tray}.nvs{shown[host]}", DeviceKind.NVLINK_SWITCH, chip.id, label=target, parent=tray
-            )
+        if target != HIDDEN_SWITCH and draw_shown(builder, ordered, gpu, f"{tray}.nvs{shown[host]}", target):
             shown[host] += 1
-            for ident, count in ordered.items():
-                builder.link(ident, switch, LinkKind.NVLINK, gpu.scale_up_lane_bytes_per_s, count)
             continue
         trays = {builder.of(ident).parent for ident in gpus}
         reading.inferred("NVLinks go to a switch that the file does not show.")
@@ -349,10 +340,12 @@ def _say_uneven(reading: Reading, found: XmlNode, sorter: _Targets, ids: Mapping
     switched = sum(sum(lanes.values()) for lanes in sorter.switches.values())
     total = switched + _once(sorter.pairs)
     reading.found(f"{plural(total, 'NVLink or xGMI link')} of GPUs.")
+    at_switch = {ident for lanes in sorter.switches.values() for ident in lanes}
     most = max(sorter.lanes.values(), default=0)
     for gpu in found.gpus:
         own = ids[id(gpu)]
-        if sorter.lanes[own] == most or not gpu.line:
+        uneven = own in at_switch and sorter.lanes[own] < most
+        if not gpu.line or (sorter.lanes[own] and not uneven):
             continue
         rank = "" if gpu.rank is None else f" (rank {gpu.rank})"
         count = sorter.lanes[own]

@@ -113,7 +113,7 @@ def _cores(affinity: str) -> int:
     count = 0
     for part in affinity.split(","):
         first, _, last = part.partition("-")
-        if first.isdigit() and len(first) < 7 and (not last or (last.isdigit() and len(last) < 7)):
+        if first.isdecimal() and len(first) < 7 and (not last or (last.isdecimal() and len(last) < 7)):
             count += int(last or first) - int(first) + 1
     return count
 
@@ -132,9 +132,7 @@ def _host(reading: Reading, matrix: Matrix, gpu: GpuSpec) -> Host:
     platform = next((each for each in catalog().platforms.values() if each.gpu == gpu.id), None)
     called = legend_names(matrix)
     slots = {
-        name: Slot(
-            DeviceKind.GPU, name, min(slot, gpu.pcie_bytes_per_s or slot), gpu.id, index=int(name[3:][:6])
-        )
+        name: Slot(DeviceKind.GPU, name, min(slot, gpu.pcie_bytes_per_s or slot), gpu.id, index=int(name[3:]))
         for name in matrix.gpus
     }
     if matrix.nics:
@@ -142,7 +140,7 @@ def _host(reading: Reading, matrix: Matrix, gpu: GpuSpec) -> Host:
         nic = ask_nic(reading, default, "The table gives neither models nor speeds of the NICs.")
         for number, name in enumerate(matrix.nics):
             rate = min(slot, nic.pcie_bytes_per_s)
-            index = int(name[3:][:6]) if re.fullmatch(r"NIC\d+", name) else number
+            index = int(name[3:]) if re.fullmatch(r"NIC[0-9]{1,4}", name) else number
             slots[name] = Slot(DeviceKind.NIC, name, rate, nic.id, called[name], index)
         if "nic_model" not in reading.answers:
             reading.guessed(f"The NICs are drawn as {nic.name}; the table does not say what they are.")
@@ -322,11 +320,10 @@ def _draw_nvlink(
     pairs = {pair: lanes for pair in combinations(gpus, 2) if (lanes := _lanes(matrix.between(*pair))) > 0}
     _complete(reading, matrix, pairs)
     if not pairs:
-        certain = matrix.p2p and "OK" in {cell for cell, _ in matrix.cells.values()}
         why = "The table shows no NVLink, but topo -mp hides them."
         if matrix.p2p:
             why = "The table is that of topo -p2p, which shows who may talk to whom, not the links."
-        draw_unsaid(builder, [ids[name] for name in gpus], gpu, tray, why, certain=certain)
+        draw_unsaid(builder, [ids[name] for name in gpus], gpu, tray, why)
         return
     reading.found(
         f"{plural(len(pairs), 'pair')} of GPUs with NVLink: "
