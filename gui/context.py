@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from model.document.edits import Edit
     from model.document.pins import Arranged
     from model.placement.types import Dimension
-    from model.step.report import Analysis, Figure
+    from model.step.report import Analysis, Figure, StepReport
     from model.step.what_if import Subject
 
 LinkMode = Literal["now", "peak", "mean"]
@@ -87,6 +87,8 @@ class AppContext(QObject):
         self.focus: tuple[str, ...] = ()
         self.arranging = False
         self._chosen_order: tuple[str, ...] = ()
+        self._report: StepReport | None = None
+        self._narrowed: dict[TrafficDimension, StepReport] = {}
         self._stale_from = 0
         self.document.changed.connect(self._document_changed)
         self.document.reset.connect(self._document_reset)
@@ -109,9 +111,24 @@ class AppContext(QObject):
         self.analysis = analysis
         report = analysis.report
         if report is not None:
+            self._report, self._narrowed = report, {}
+            if self.traffic_of is not None and not report.bytes_by_dimension[self.traffic_of].any():
+                self.set_traffic_of(None)  # the job is not cut by it any more
             self.playback.set_step(report.totals.time_s, report.segments.start_s.tolist())
         self.analysis_changed.emit()
         self._set_stale(analysis.revision < self._stale_from)
+
+    @property
+    def shown_report(self) -> StepReport | None:
+        """What views of links show: the last legal step, of `traffic_of` alone where that is set."""
+        report, dimension = self._report, self.traffic_of
+        if report is None or dimension is None:
+            return report
+        if dimension not in self._narrowed:
+            from model.step.by_dimension import report_of
+
+            self._narrowed[dimension] = report_of(report, dimension)
+        return self._narrowed[dimension]
 
     def set_selection(self, ids: Iterable[str]) -> None:
         """Choose devices, links and containers by id."""
@@ -260,6 +277,7 @@ class AppContext(QObject):
         self.set_focus(())
         self.set_traffic_of(None)
         self.playback.set_step(0.0)
+        self._report, self._narrowed = None, {}
         if self.analysis is not None:
             self.analysis = None
             self.analysis_changed.emit()

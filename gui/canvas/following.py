@@ -20,7 +20,7 @@ class Following:
         self._scene = view.scene_data
         self._new_drawing = True
         self._connect()
-        self._scene.set_analysis(self._context.analysis)
+        self._scene.set_report(self._context.shown_report)
         self._take_display_state()
 
     def _connect(self) -> None:
@@ -34,6 +34,7 @@ class Following:
         context.colour_by_changed.connect(self._display_changed)
         context.link_mode_changed.connect(self._display_changed)
         context.layers_changed.connect(self._display_changed)
+        context.traffic_of_changed.connect(self._traffic_changed)
         context.brush_changed.connect(view.refresh)
         context.place_changed.connect(view.refresh)
         context.went_to.connect(view.bring_into_view)
@@ -78,11 +79,17 @@ class Following:
 
     def _analysis_changed(self) -> None:
         context, scene = self._context, self._scene
-        scene.set_analysis(context.analysis)
+        scene.set_report(context.shown_report)
         if self._new_drawing and scene.report is not None:
             self._new_drawing = False
             context.set_colour_by(first_cut(scene.report.placement, context.colour_by))
         self._view.overlay.update_pictures()
+        self._view.refresh()
+
+    def _traffic_changed(self) -> None:
+        self._scene.set_report(self._context.shown_report)
+        self._view.leave_hover()
+        self._view.overlay.update_state()
         self._view.refresh()
 
     def _display_changed(self) -> None:

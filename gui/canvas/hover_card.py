@@ -154,7 +154,8 @@ def _mean_lines(scene: Scene, devices: IntArray) -> list[str]:
     used = scene.utilisation[links]
     mean = float((used.mean(axis=1) * weight).sum() / weight.sum())
     when = {"now": "now", "peak": "at their peaks", "mean": "on average"}[scene.mode]
-    lines = [f"Links {when}: mean {format_percent(mean)}, highest {format_percent(float(used.max()))}"]
+    who = f" by {scene.traffic_name} alone" if scene.traffic_name else ""
+    lines = [f"Links {when}{who}: mean {format_percent(mean)}, highest {format_percent(float(used.max()))}"]
     worst = float(scene.worst[links].max())
     if oversubscribed(np.array([worst])).any():
         lines.append(f"Worst link offered {format_ratio(worst)} what it can carry")
@@ -194,7 +195,7 @@ def _strand_text(scene: Scene, strands: Strands, found: Hit) -> CardText:
         lines += _load_lines(scene, links, direction, capacity)
         lines += _flow_lines(scene, links, direction)
         seconds = max(float(scene.cost[row, way]) for row, way in zip(links, direction, strict=True))
-        if seconds > 0:
+        if seconds > 0 and not scene.traffic_name:  # a cost belongs to no dimension
             cost = f"Costs {format_seconds(seconds)} of a {format_seconds(scene.report.totals.time_s)} step"
     return CardText(scene.strand_name(strands, found.row, found.half), right, tuple(lines), cost)
 
@@ -205,10 +206,11 @@ def _load_lines(scene: Scene, links: list[int], direction: list[int], capacity: 
     rate = sum(float(scene.utilisation[row, way]) * float(scene.usable[row]) for row, way in pairs)
     when = {"now": "now", "peak": "at its peak", "mean": "on average"}[scene.mode]
     share = rate / float(usable.sum()) if usable.sum() > 0 else 0.0
+    who = f"{scene.traffic_name} alone: " if scene.traffic_name else ""
     lines = [
-        f"{format_rate(rate)} {when}, {format_percent(share)} of what it can use"
+        f"{who}{format_rate(rate)} {when}, {format_percent(share)} of what it can use"
         if rate > 0
-        else f"Idle {when}"
+        else f"{who or 'Idle '}{'nothing ' if who else ''}{when}"
     ]
     worst = max(float(scene.worst[row, way]) for row, way in pairs)
     if oversubscribed(np.array([worst])).any():

@@ -101,16 +101,20 @@ class CanvasKeys:
         self._space_used = True
 
     def escape(self) -> None:
-        """Cancel what is under way; else leave partners, then the selection, then the tool."""
+        """Cancel what is under way; else leave paths, partners, what is lit, selection, filter, tool."""
         context = self._context
         if self._view.tool.active:
             self._view.tool.cancel()
+        elif context.focus:
+            context.set_focus(())
         elif context.partners_of is not None:
             context.set_partners_of(None)
         elif context.lit_links or context.lit_devices:
             context.set_lit_links(())
         elif context.selection:
             context.set_selection(())
+        elif context.traffic_of is not None:
+            context.set_traffic_of(None)
         elif context.tool != "select":
             context.set_tool("select")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
@@ -10,8 +11,20 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from gui.canvas.gpu_look import LETTERS, NAMES, GpuLook
 from gui.canvas.lettering import Lettering
-from gui.canvas.loads import FABRIC_FACTOR, STEP_COUNT, STEP_LABELS, STRIPE, TRAY_FACTOR, line_width
+from gui.canvas.loads import (
+    CABLES_FACTOR,
+    FABRIC_FACTOR,
+    STEP_COUNT,
+    STEP_LABELS,
+    STRIPE,
+    TRAY_FACTOR,
+    line_width,
+)
+from gui.canvas.scene_index import LINK_CODE, LINK_KINDS, SceneIndex
 from gui.theme import Theme
+from model.text import format_port
+from model.topology.names import LINK_NAMES
+from model.topology.types import HOST_LINKS, NETWORK_LINKS
 
 HEIGHT = 92.0
 FLAT_HEIGHT = 54.0
@@ -21,13 +34,43 @@ _OVER_WIDTH = 168.0
 _CAPACITY_WIDTH = 190.0
 _TILE_WIDTH = 140.0
 _HALF_WIDTH = 176.0
-_CAPACITIES = (
-    ("400G", 50e9, FABRIC_FACTOR),
-    ("800G", 100e9, FABRIC_FACTOR),
-    ("NVLink ×5", 125e9, TRAY_FACTOR),
-    ("NVLink ×18", 450e9, TRAY_FACTOR),
-)
+_MOST_CAPACITIES = 4
 _SAMPLE_STEPS = (3, 4, 2)  # capacity samples, and both halves of "near half = sending"
+
+
+@dataclass(frozen=True, slots=True)
+class LegendKey:
+    """What a legend explains: the tiles of GPUs, whose traffic links show ("DP", or all), and the capacities
+    of links of the drawing: name and width in pixels.
+    """
+
+    look: GpuLook | None = None
+    traffic: str = ""
+    capacities: tuple[tuple[str, float], ...] = ()
+
+
+def link_capacities(index: SceneIndex) -> tuple[tuple[str, float], ...]:
+    """The commonest bundles of cables and lanes on a drawing, networks first, each with its width."""
+    host = np.isin(index.link_kind, [LINK_CODE[kind] for kind in HOST_LINKS])
+    rows = np.flatnonzero(~host & (index.nominal > 0))
+    if not len(rows):
+        return ()
+    table = np.stack((index.link_kind[rows], index.cables[rows], index.nominal[rows]), axis=1)
+    known, count = np.unique(table, axis=0, return_counts=True)
+    common = known[np.argsort(-count, kind="stable")][:_MOST_CAPACITIES].tolist()
+    found = []
+    for code, cables, nominal in sorted(common, key=lambda one: (_inside(one[0]), one[2])):
+        kind = LINK_KINDS[int(code)]
+        name = format_port(nominal / cables) if kind in NETWORK_LINKS else LINK_NAMES[kind]
+        factor = TRAY_FACTOR if _inside(code) else CABLES_FACTOR if cables > 1 else FABRIC_FACTOR
+        width = float(line_width(np.array([nominal]))[0]) * factor
+        found.append((f"{name} ×{int(cables):,}" if cables > 1 else name, max(width, 0.75)))
+    return tuple(found)
+
+
+def _inside(code: float) -> bool:
+    """Whether links of a kind run inside trays."""
+    return LINK_KINDS[int(code)] not in NETWORK_LINKS
 
 
 def legend_size(room: float, *, flat: bool = False) -> QSizeF:
@@ -39,7 +82,7 @@ def legend_size(room: float, *, flat: bool = False) -> QSizeF:
     return QSizeF(width, FLAT_HEIGHT if flat else HEIGHT)
 
 
-def paint_legend(painter: QPainter, theme: Theme, box: QRectF, look: GpuLook | None) -> None:
+def paint_legend(painter: QPainter, theme: Theme, box: QRectF, key: LegendKey) -> None:
     """The legend on a card of `legend_size`."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -47,10 +90,10 @@ def paint_legend(painter: QPainter, theme: Theme, box: QRectF, look: GpuLook | N
     painter.setBrush(theme.color("panel"))
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
     flat = box.height() < HEIGHT
-    _ramp(painter, theme, box.left() + 14, box.top(), flat)
+    _ramp(painter, theme, box.left() + 14, box.top(), flat, key.traffic)
     sections: tuple[tuple[float, Callable[[float], None]], ...] = (
-        (_CAPACITY_WIDTH, lambda left: _capacity(painter, theme, left, box.top())),
-        (_TILE_WIDTH, lambda left: _tile(painter, theme, left, box.top(), look)),
+        (_CAPACITY_WIDTH, lambda left: _capacity(painter, theme, left, box.top(), key.capacities)),
+        (_TILE_WIDTH, lambda left: _tile(painter, theme, left, box.top(), key.look)),
     )
     if flat:
         sections = (
@@ -68,10 +111,12 @@ def paint_legend(painter: QPainter, theme: Theme, box: QRectF, look: GpuLook | N
     painter.restore()
 
 
-def _ramp(painter: QPainter, theme: Theme, left: float, top: float, flat: bool) -> None:
+def _ramp(painter: QPainter, theme: Theme, left: float, top: float, flat: bool, traffic: str) -> None:
     lettering = Lettering(theme)
     faint = theme.color("text-2")
-    lettering.left(painter, "Utilisation of a direction, %", 11, 600, faint, left, top + 16)
+    title = f"Utilisation by {traffic} alone, %" if traffic else "Utilisation of a direction, %"
+    ink = theme.color("accent") if traffic else faint
+    lettering.left(painter, title, 11, 600, ink, left, top + 16)
     width = 34.0
     for step in range(STEP_COUNT):
         painter.fillRect(QRectF(left + step * width, top + 27, width - 1, 8), theme.ramp(step))
@@ -114,18 +159,21 @@ def oversubscribed_sample(painter: QPainter, theme: Theme, at: QPointF, length: 
     painter.drawLine(at + QPointF(STRIPE[1] / 2, 0), end)
 
 
-def _capacity(painter: QPainter, theme: Theme, left: float, top: float) -> None:
+def _capacity(
+    painter: QPainter, theme: Theme, left: float, top: float, capacities: tuple[tuple[str, float], ...]
+) -> None:
     lettering = Lettering(theme)
     faint = theme.color("text-2")
     lettering.left(painter, "Capacity, each direction", 11, 600, faint, left, top + 16)
-    for number, (name, capacity, factor) in enumerate(_CAPACITIES):
+    for number, (name, width) in enumerate(capacities):
         x, y = left + 88 * (number // 2), top + 35 + 17 * (number % 2)
-        width = float(line_width(np.array([capacity]))[0]) * factor
         painter.setPen(
             QPen(theme.ramp(_SAMPLE_STEPS[0]), width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
         )
         painter.drawLine(QPointF(x, y), QPointF(x + 20, y))
-        lettering.left(painter, name, 10, 400, faint, x + 26, y)
+        lettering.left(painter, lettering.cut(name, 10, 400, 60), 10, 400, faint, x + 26, y)
+    if not capacities:
+        lettering.left(painter, "no links yet", 10, 400, faint, left, top + 35)
     _near_half(painter, theme, left, top + 75)
 
 

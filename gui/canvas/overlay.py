@@ -12,6 +12,7 @@ from gui.canvas.legend import legend_size, paint_legend
 from gui.canvas.minimap import Minimap
 from gui.canvas.scene import LinkMode
 from gui.canvas.strands import LAYERS
+from gui.canvas.traffic_chip import TrafficChip
 from gui.widgets.chip import LayerChip
 from gui.widgets.segmented import SegmentedControl
 from gui.widgets.style import label, set_font, themed_icon
@@ -44,6 +45,8 @@ class Overlay:
             _labelled(view, "GPUs", self.colour_by),
             _labelled(view, "Links", self.mode),
         ]
+        self.traffic = TrafficChip(context)
+        groups.append(_row(view, [self.traffic], 0))
         for name in LAYERS:
             chip = LayerChip(context.theme, _LAYER_NAMES[name])
             chip.clicked.connect(self._layers_clicked)
@@ -73,6 +76,7 @@ class Overlay:
         self.mode.set_value(context.link_mode)
         for name, chip in self.layers.items():
             chip.setChecked(name in context.layers)
+        self.traffic.show_state()
         self.update_pictures()
 
     def update_pictures(self) -> None:
@@ -145,7 +149,7 @@ class Legend(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
-            paint_legend(painter, self._canvas.theme, QRectF(self.rect()), self._canvas.scene_data.gpus)
+            paint_legend(painter, self._canvas.theme, QRectF(self.rect()), self._canvas.scene_data.legend)
 
 
 class ZoomBar(QFrame):

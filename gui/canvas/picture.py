@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QSize, QSizeF
@@ -46,20 +47,43 @@ def write_picture(
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise InputError(f"A picture is written as {', '.join(SUFFIXES)}, not as {target.name!r}.")
-    application = _application()
+    data = picture_bytes(
+        document, analysis, target.suffix.lower()[1:], theme, scale=scale, size=size, colour_by=colour_by
+    )
+    try:
+        target.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"The picture {target} cannot be written: {error.strerror or error}.") from error
+
+
+def picture_bytes(
+    document: Document,
+    analysis: Analysis | None,
+    kind: str,
+    theme: str | Theme = "light",
+    *,
+    scale: float = 2,
+    size: tuple[int, int] | None = None,
+    colour_by: Dimension | None = None,
+    ids: Collection[str] = (),
+) -> bytes:
+    """The picture as "png", "svg" or "pdf"; with `ids` the part of the drawing around these things.
+
+    The rest is as in `write_picture`.
+    """
+    application = painting_application()
     scene = Scene(document)
     scene.set_analysis(analysis)
     scene.show("peak", 0.0)
     scene.set_dimension(colour_by or _dimension(scene))
-    picture = _Picture(scene, theme_named(theme) if isinstance(theme, str) else theme, size)
-    try:
-        target.write_bytes(picture.encoded(target.suffix.lower(), max(0.5, scale)))
-    except OSError as error:
-        raise InputError(f"The picture {target} cannot be written: {error.strerror or error}.") from error
+    box = scene.index.bounds(ids) if ids else scene.index.bounds()
+    picture = _Picture(scene, theme_named(theme) if isinstance(theme, str) else theme, size, box)
+    data = picture.encoded(f".{kind}", max(0.5, scale))
     del application
+    return data
 
 
-def _application() -> QGuiApplication:
+def painting_application() -> QGuiApplication:
     """The running application, or one of our own that needs no screen."""
     running = QGuiApplication.instance()
     if isinstance(running, QGuiApplication):
@@ -81,9 +105,15 @@ def _dimension(scene: Scene) -> Dimension:
 class _Picture:
     """One drawing on a page of its own size."""
 
-    def __init__(self, scene: Scene, theme: Theme, size: tuple[int, int] | None) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        theme: Theme,
+        size: tuple[int, int] | None,
+        box: tuple[float, float, float, float] | None,
+    ) -> None:
         self.scene, self.theme = scene, theme
-        self.box = scene.index.bounds() or (0.0, 0.0, _LEAST_PX, _LEAST_PX / 2)
+        self.box = box or (0.0, 0.0, _LEAST_PX, _LEAST_PX / 2)
         width, height = self.box[2] - self.box[0], self.box[3] - self.box[1]
         if size is None:
             zoom = max(MIN_ZOOM, min(1.0, (_MOST_PX - 2 * _MARGIN) / max(width, height, 1.0)))
@@ -150,4 +180,4 @@ class _Picture:
         corner = QRectF(
             _MARGIN, page.height() - _MARGIN - self.legend.height(), self.legend.width(), self.legend.height()
         )
-        paint_legend(painter, self.theme, corner, self.scene.gpus)
+        paint_legend(painter, self.theme, corner, self.scene.legend)

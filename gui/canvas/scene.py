@@ -25,6 +25,7 @@ from gui.canvas.far_plan import (
 )
 from gui.canvas.folding import Folding, fold
 from gui.canvas.gpu_look import GpuLook, gpu_look
+from gui.canvas.legend import LegendKey, link_capacities
 from gui.canvas.levels import Level
 from gui.canvas.scene_index import (
     DEVICE_KINDS,
@@ -46,6 +47,7 @@ from gui.canvas.strands import (
     load_strands,
 )
 from model.document.document import Change, Document
+from model.job.exchange import dimension_name
 from model.placement.types import Dimension
 from model.step.rates import RateTable
 from model.step.report import Analysis, StepReport
@@ -86,6 +88,7 @@ class Scene:
         self._tiles_key: tuple[object, ...] = ()
         self._weights_key: tuple[object, ...] = ()
         self._spare_key: tuple[object, ...] = ()
+        self._capacities_of = -1
         self.report_version = 0
         self._map_report()
         self.refresh_gpus()
@@ -112,10 +115,12 @@ class Scene:
 
     def set_analysis(self, analysis: Analysis | None) -> None:
         """Take over a result; an analysis of an illegal job keeps the last traffic."""
-        if analysis is None:
-            self.report = None
-        elif analysis.report is not None:
-            self.report = analysis.report
+        if analysis is None or analysis.report is not None:
+            self.set_report(None if analysis is None else analysis.report)
+
+    def set_report(self, report: StepReport | None) -> None:
+        """Show another step, or the traffic of one dimension of it."""
+        self.report = report
         self._map_report()
         self.refresh_gpus()
 
@@ -325,6 +330,19 @@ class Scene:
     # Words
 
     @property
+    def legend(self) -> LegendKey:
+        """What a legend has to explain."""
+        if self._capacities_of != self.index.wiring:
+            self._capacities, self._capacities_of = link_capacities(self.index), self.index.wiring
+        return LegendKey(self.gpus, self.traffic_name, self._capacities)
+
+    @property
+    def traffic_name(self) -> str:
+        """The dimension whose traffic alone is shown: "DP"; empty where all is."""
+        dimensions = () if self.report is None else tuple(self.report.bytes_by_dimension)
+        return dimension_name(dimensions[0]) if len(dimensions) == 1 else ""
+
+    @property
     def names(self) -> list[str]:
         """The short name of each device."""
         self._read_texts()
@@ -363,15 +381,24 @@ class Scene:
     def _port_lines(self) -> dict[int, str]:
         index = self.index
         network = np.isin(index.link_kind, [LINK_CODE[kind] for kind in NETWORK_LINKS])
-        used = np.zeros(len(index.devices), dtype=np.int64)
+        switches = np.flatnonzero(np.isin(index.kind, list(_SWITCH_CODES)))
+        groups = {row: next((one for one in ports_of(index.devices[row]) if one.family == "network"), None)
+                  for row in switches.tolist()}  # fmt: skip
+        port = np.zeros(len(index.devices))
+        port[switches] = [0.0 if one is None else one.lane_bytes_per_s for one in groups.values()]
+        used = np.zeros(len(index.devices))
+        lane = index.nominal[network] / index.cables[network]
         for side in (0, 1):
-            np.add.at(used, index.ends[network, side], index.cables[network])
+            end = index.ends[network, side]
+            # A switch may split a port in two or four (`PortGroup.ports_per_lane`).
+            share = np.divide(lane, port[end], out=np.ones(len(lane)), where=port[end] > 0)
+            part = np.where(share <= 0.25, 0.25, np.where(share <= 0.5, 0.5, 1.0))
+            np.add.at(used, end, part * index.cables[network])
         lines = {}
-        for row in np.flatnonzero(np.isin(index.kind, list(_SWITCH_CODES))).tolist():
+        for row, group in groups.items():
             device = index.devices[row]
-            ports = sum(group.count for group in ports_of(device) if group.family == "network")
             who = f"rail {device.rail}" if device.rail is not None else short_model(device.model)
-            lines[row] = f"{who} · {used[row]:,} of {ports:,}" if ports else who
+            lines[row] = f"{who} · {used[row]:,.4g} of {group.count:,}" if group is not None else who
         return lines
 
     def strand_name(self, strands: Strands, strand: int, half: int) -> str:

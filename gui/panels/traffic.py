@@ -20,6 +20,7 @@ from gui.panels.what_if import WhatIfLine
 from gui.widgets.section import PADDING, SectionHeader
 from gui.widgets.segmented import SegmentedControl
 from gui.widgets.style import label, set_font
+from model.job.exchange import dimension_name
 from model.topology.types import DeviceKind
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class TrafficPanel(Panel):
         self._throttle = Throttle(self._show_time, self)
         context.playback.time_changed.connect(self._time_changed)
         context.link_mode_changed.connect(self._show_time)
+        context.traffic_of_changed.connect(self.show_report)
         context.selection_changed.connect(self._selection_changed)
         self.show_report()
 
@@ -146,7 +148,7 @@ class TrafficPanel(Panel):
     # --- state ---------------------------------------------------------------------------------------------
 
     def show_report(self) -> None:
-        report = self.report
+        report = self.report = self.context.shown_report
         self.empty.setVisible(report is None)
         self.split.setVisible(report is not None)
         self.links.refresh(report)
@@ -212,11 +214,14 @@ class TrafficPanel(Panel):
             self.header.set_title("Traffic")
             self.header.set_note("")
             return
+        of = self.context.traffic_of
+        what = "Traffic" if of is None else f"{dimension_name(of)} traffic"
+        self.plot_title.setText("Utilisation, %" if of is None else f"Utilisation by {dimension_name(of)}, %")
         moment = clock_text(self.context.playback.time_s, report.totals.time_s)
         titles = {
-            "now": f"Traffic at {moment}",
-            "peak": "Traffic, peak of the step",
-            "mean": "Traffic, mean of the step",
+            "now": f"{what} at {moment}",
+            "peak": f"{what}, peak of the step",
+            "mean": f"{what}, mean of the step",
         }
         self.header.set_title(titles[mode])
         illegal = self.outdated and not self.context.stale

@@ -49,8 +49,9 @@ class MatrixView:
 
 
 def matrix_view(report: StepReport) -> MatrixView:
-    """The matrix of a report."""
-    found: TrafficMatrix = gpu_matrix(report.fabric, report.placement, report.exchanges)
+    """The matrix of a report; of one that is narrowed to a dimension only of that."""
+    exchanges = [one for one in report.exchanges if one.dimension in report.bytes_by_dimension]
+    found: TrafficMatrix = gpu_matrix(report.fabric, report.placement, exchanges)
     sent = found.matrix[found.matrix > 0]
     return MatrixView(
         labels=found.labels,
