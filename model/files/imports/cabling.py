@@ -6,8 +6,8 @@ Readers of fabrics fill a `Cabling`; `cabling_drawing.draw` makes hosts, tiers o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from model.errors import InputError
@@ -140,16 +140,6 @@ class Cabling:
         named = len(self._shared) <= MOST_NAMED
         what = f"Port {end.port[:60]} of {end.box[:60]} is" if named else "Other ports are"
         self.reading.contradictory(f"{what} in several cables; all were drawn.", *lines)
-
-    def rename(self, names: Mapping[str, str]) -> None:
-        """Join boxes with others: the cables of each key are those of its value, and none is there twice."""
-        boxes, cables = self.boxes, self.cables
-        self.boxes, self.cables, self._ends = {}, [], {}
-        for name, box in boxes.items():
-            self.box(names.get(name, name), box.line, box.role)
-        for cable in cables:
-            a, b = (End(names.get(end.box, end.box), end.port) for end in cable.ends())
-            self.cable(replace(cable, a=a, b=b))
 
     def neighbours(self) -> dict[str, Counter[str]]:
         """For each box the boxes at the other end of its cables, with how many."""

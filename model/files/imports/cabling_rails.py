@@ -150,6 +150,8 @@ def list_uneven(cabling: Cabling) -> None:
     totals = Counter(found.total() for found in up.values())
     if any(totals):
         usual = totals.most_common(1)[0][0]
+        if not usual:
+            return
         texts = []
         for leaf, found in up.items():
             each = sorted(set(found.values()))

@@ -54,10 +54,11 @@ def _cable(reading: Reading, fabric: Fabric, text: str, place: int, *, cut: bool
             reading.broken(f"this line has {what}", place)
         return
     link = {name.upper(): value for name, value in _LINK.findall(text[ends[1].end() :])}
-    if link.get("LOG", "ACT").upper() not in ("ACT", "ACTIVE"):
-        reading.inferred(f"Cables that are not active (LOG={link['LOG'][:8]}) are drawn all the same.", place)
+    down = link.get("LOG", "ACT").upper() not in ("ACT", "ACTIVE")
+    if down:
+        reading.inferred(f"Cables that are not active (LOG={link['LOG'][:8]}) are drawn as down.", place)
     rate, said = _rate(reading, link, place)
-    fabric.cable(first, second, rate, said, place)
+    fabric.cable(first, second, rate, said, place, down=down)
 
 
 def _end(fabric: Fabric, end: re.Match[str], place: int) -> Port | None:

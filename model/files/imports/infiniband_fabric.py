@@ -26,7 +26,7 @@ from model.files.imports.infiniband_names import (
     switch_name,
 )
 from model.text import name_list, plural
-from model.topology.types import LinkKind
+from model.topology.types import LinkKind, State
 
 MOST_NODES = 200_000
 _HEX = re.compile(r"[0-9a-fA-F]{1,16}")
@@ -62,6 +62,7 @@ class _Cable:
     rate: float
     said: str
     line: int
+    down: bool = False
 
 
 class Fabric:
@@ -93,7 +94,7 @@ class Fabric:
             known.description = description
         return known
 
-    def cable(self, a: Port, b: Port, rate: float, said: str, line: int) -> None:
+    def cable(self, a: Port, b: Port, rate: float, said: str, line: int, *, down: bool = False) -> None:
         """A cable as one of its ends gives it. `rate` is in bytes/s, 0 when it is not known."""
         if a == b or a.node == b.node:
             self._reading.ignored("Cables from a node to itself were left out.", line)
@@ -110,7 +111,7 @@ class Fabric:
                 f"Port {port.number} of {name} is in two cables; the first was taken.", taken.line, line
             )
             return
-        self._cables[a] = self._cables[b] = _Cable(a, b, rate, said, line)
+        self._cables[a] = self._cables[b] = _Cable(a, b, rate, said, line, down)
 
     def _again(self, known: _Cable, rate: float, said: str, line: int) -> None:
         if rate and known.rate and rate != known.rate:
@@ -142,7 +143,8 @@ class Fabric:
         for cable in self._unique():
             first, second = ends.get(cable.a), ends.get(cable.b)
             if first and second:
-                cabling.cable(Line(first, second, cable.line, cable.rate))
+                state = State.DOWN if cable.down else State.UP
+                cabling.cable(Line(first, second, cable.line, cable.rate, state=state))
         slow = [cable for cable in self._unique() if not cable.rate]
         if slow:
             self._reading.inferred(
@@ -244,17 +246,23 @@ class _Boxes:
 
     def _named(self, adapters: Iterable[tuple[Node, AdapterName]]) -> None:
         hosts: dict[str, list[tuple[str, Node]]] = defaultdict(list)
+        counted: list[Node] = []
         for node, name in adapters:
             hosts[name.host].append((name.adapter, node))
+            if not node.description.endswith(name.adapter):
+                counted.append(node)
+        if counted:
+            self._reading.inferred("Adapters called HCA-n count from 1: HCA-1 is mlx5_0.", *_lines(counted))
         for host, found in hosts.items():
-            self._host(host, found)
+            # A host with both spellings keeps those that are as they stand there.
+            self._host(host, sorted(found, key=lambda each: not each[1].description.endswith(each[0])))
 
     def _host(self, host: str, found: Sequence[tuple[str, Node]]) -> None:
         """One host; several where an adapter comes twice: hosts whose name was never set."""
         twice = Counter(node.description for _, node in found if node.description != host)
         most = max(twice.values(), default=1)
         if most > 1:
-            lines = [node.line for _, node in found if twice[node.description] > 1]
+            lines = sorted(node.line for _, node in found if twice[node.description] > 1)
             self._reading.contradictory(
                 f"{most} adapters call themselves the same adapter of {host}: drawn as several hosts.",
                 *lines,
@@ -319,7 +327,7 @@ class _Boxes:
                 self._take(node, box, f"hca{place}")
         names = name_list(sorted({node.description for node in nodes if node.description}), 3)
         self._reading.guessed(
-            f"{plural(len(nodes), 'adapter')} without the name of a host ({names}) became "
+            f"{plural(len(nodes), 'adapter')} without the name of a host ({names or 'no name'}) became "
             f"{plural(len(cards), 'host')}, one for each system GUID.",
             *_lines(nodes),
         )

@@ -7,7 +7,8 @@ object, with several a list of objects; json0 writes every field as a list and e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from model.files.imports.cabling import Cable, Cabling, End, Role
 from model.files.imports.cabling_drawing import draw
 from model.files.reading import parse_json
 from model.files.reading_text import Source
-from model.text import plural
+from model.text import name_list, plural
 from model.topology.types import LinkKind
 
 _FILE_WORDS = re.compile(
@@ -26,25 +27,33 @@ _FILE_WORDS = re.compile(
 _INTERFACE = re.compile(r"[A-Za-z][\w./:-]{0,40}")
 _MAC = re.compile(r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}")
 _SWITCHING = ("bridge", "router")
+_HOST_SYSTEM = re.compile(r"ubuntu|debian gnu|red hat|rocky|centos|suse|windows|esx", re.IGNORECASE)
 
 
 def read(reading: Reading) -> Drawing:
     """The hosts and switches of all files. Raises `InputError` where no file names a neighbour."""
-    cabling = Cabling(reading, LinkKind.ETHERNET)
     hosts: dict[str, str] = {}
-    neighbours = 0
+    neighbours: list[_Neighbour] = []
     for source in reading.sources:
         data = parse_json(source.text.encode("utf-8", "replace"), Path(source.name))
         host = _host(reading, source, data)
         if host in hosts:
             reading.note(NoteKind.CONTRADICTORY, f"{hosts[host]} is of {host}, too.", source=source)
         hosts[host] = source.name
-        cabling.box(host)
-        neighbours += _Neighbours(reading, cabling, source, host).read(data)
+        neighbours.extend(_Neighbours(reading, source, host).read(data))
     if not neighbours:
         raise InputError(f"{reading.source.name} names no neighbour: lldp, interface with chassis and port.")
-    _free_of_domains(cabling)
-    count = plural(neighbours, "neighbour")
+    short = _without_domains(reading, [*hosts, *(each.name for each in neighbours)])
+    cabling = Cabling(reading, LinkKind.ETHERNET)
+    for host in hosts:
+        cabling.box(short.get(host, host))
+    for each in neighbours:
+        box = cabling.box(short.get(each.name, each.name))
+        if box.role is Role.UNKNOWN:
+            box.role = each.role
+        near = End(short.get(each.host, each.host), each.interface)
+        cabling.cable(Cable(near, End(box.name, each.port)), each.source)
+    count = plural(len(neighbours), "neighbour")
     reading.found(f"{count} in {plural(len(reading.sources), 'file')}.")
     return draw(cabling, "LLDP fabric" if len(hosts) > 1 else next(iter(hosts)))
 
@@ -98,24 +107,33 @@ def _identity(value: Any) -> tuple[str, str]:
     return _text(value.get("type")), _text(value.get("value"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Neighbour:
+    """Who is at the other end of an interface. `port` is empty where only its MAC address is known."""
+
+    host: str
+    interface: str
+    name: str
+    port: str
+    role: Role
+    source: Source
+
+
 class _Neighbours:
     """The neighbours of one file."""
 
-    def __init__(self, reading: Reading, cabling: Cabling, source: Source, host: str) -> None:
+    def __init__(self, reading: Reading, source: Source, host: str) -> None:
         self._reading = reading
-        self._cabling = cabling
         self._source = source
         self._host = host
 
-    def read(self, data: Mapping[str, Any]) -> int:
-        """Take them as cables; gives how many there are."""
+    def read(self, data: Mapping[str, Any]) -> list[_Neighbour]:
+        """All that say who they are."""
         lldp = _first(data.get("lldp"))
         if not isinstance(lldp, Mapping):
             raise InputError(f"{self._source.name} has no field lldp, which lldpctl -f json writes.")
-        found = 0
-        for name, fields in self._interfaces(lldp.get("interface")):
-            found += self._neighbour(name, fields)
-        return found
+        found = (self._neighbour(name, fields) for name, fields in self._interfaces(lldp.get("interface")))
+        return [each for each in found if each is not None]
 
     def _interfaces(self, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for item in value if isinstance(value, list) else [value]:
@@ -139,7 +157,7 @@ class _Neighbours:
     def _note(self, kind: NoteKind, text: str) -> None:
         self._reading.note(kind, text, source=self._source)
 
-    def _neighbour(self, interface: str, fields: Mapping[str, Any]) -> int:
+    def _neighbour(self, interface: str, fields: Mapping[str, Any]) -> _Neighbour | None:
         protocol = _text(fields.get("via"))
         if protocol and protocol.upper() != "LLDP":
             self._note(NoteKind.INFERRED, f"Neighbours were also taken that speak {protocol[:20]}.")
@@ -147,26 +165,11 @@ class _Neighbours:
         name, inner = _chassis_name(chassis) if isinstance(chassis, Mapping) else ("", {})
         if not name:
             self._note(NoteKind.IGNORED, "Interfaces without a neighbour that says who it is were left out.")
-            return 0
+            return None
         if _MAC.fullmatch(name):
             self._note(NoteKind.INFERRED, "Neighbours that send no name are called by their MAC address.")
-        self._roles(name, inner)
         port = self._port(fields.get("port"))
-        self._cabling.cable(Cable(End(self._host, interface), End(name, port)), self._source)
-        return 1
-
-    def _roles(self, name: str, chassis: Mapping[str, Any]) -> None:
-        box = self._cabling.box(name)
-        enabled: dict[str, bool] = {}
-        capabilities = chassis.get("capability")
-        for each in capabilities if isinstance(capabilities, list) else [capabilities]:
-            if isinstance(each, Mapping):
-                enabled[_text(each.get("type")).lower()] = each.get("enabled") in (True, "true", "on")
-        if box.role is Role.UNKNOWN and any(enabled.get(word) for word in _SWITCHING):
-            # Hosts with containers bridge and route, too, so their names count more.
-            box.role = Role.UNKNOWN if _is_host_system(_text(chassis.get("descr"))) else Role.SWITCH
-        elif box.role is Role.UNKNOWN and enabled.get("station"):
-            box.role = Role.HOST
+        return _Neighbour(self._host, interface, name, port, _role(inner), self._source)
 
     def _port(self, value: Any) -> str:
         """The name of the port at the other end; "" where only a MAC address or a number is known."""
@@ -185,20 +188,26 @@ class _Neighbours:
         return "" if kind == "mac" else ident
 
 
-def _is_host_system(description: str) -> bool:
-    return bool(re.search(r"ubuntu|debian|red hat|rocky|centos|suse|windows|esx", description, re.IGNORECASE))
+def _role(chassis: Mapping[str, Any]) -> Role:
+    """What a neighbour says of itself. Hosts with containers bridge, too, so their system counts more."""
+    enabled: dict[str, bool] = {}
+    capabilities = chassis.get("capability")
+    for each in capabilities if isinstance(capabilities, list) else [capabilities]:
+        if isinstance(each, Mapping):
+            enabled[_text(each.get("type")).lower()] = each.get("enabled") in (True, "true", "on")
+    if any(enabled.get(word) for word in _SWITCHING):
+        return Role.UNKNOWN if _HOST_SYSTEM.search(_text(chassis.get("descr"))) else Role.SWITCH
+    return Role.HOST if enabled.get("station") else Role.UNKNOWN
 
 
-def _free_of_domains(cabling: Cabling) -> None:
-    """Join what has its name once with and once without a domain: "gpu01" and "gpu01.example.net"."""
-    full = {
-        name: name.partition(".")[0] for name in cabling.boxes if "." in name and not _MAC.fullmatch(name)
-    }
-    pairs = {name: short for name, short in full.items() if short in cabling.boxes}
-    if not pairs:
-        return
-    cabling.reading.inferred(f"{plural(len(pairs), 'name')} with and without a domain are of the same box.")
-    cabling.rename(pairs)
+def _without_domains(reading: Reading, names: Iterable[str]) -> dict[str, str]:
+    """Names with a domain that are there without one, too, and what they are without: one box has both."""
+    known = set(names)
+    full = {name: name.partition(".")[0] for name in known if "." in name}
+    pairs = {name: short for name, short in full.items() if short in known}
+    if pairs:
+        reading.inferred(f"Names with and without a domain are those of one box: {name_list(sorted(pairs))}.")
+    return pairs
 
 
 def sniff(head: str, name: str) -> int:

@@ -328,7 +328,8 @@ def _device(reading: Reading, box: Box, row: Mapping[str, str], line: int, sourc
 
 def sniff(head: str, name: str) -> int:
     """By its headings."""
-    first = head.lstrip("\ufeff\n").partition("\n")[0].lower()
+    first, _, rest = head.lstrip("\ufeff\n").partition("\n")
+    first = (rest.partition("\n")[0] if first.lower().startswith("sep=") else first).lower()
     if "side_a_device" in first or "side_a_name" in first:
         return 100
     cells = {_plain(cell) for cell in re.split(r"[,;\t|]", first[:4000].replace('"', ""))}

@@ -205,11 +205,12 @@ class _Drawer:
         racks = self._racks()
         rate = self._models.network_bytes_per_s()
         uplinks = self._uplinks(on)
-        self._draw_switches(uplinks, rate, on)
+        rails = self._rails(on)
+        self._draw_switches(uplinks, rate, on, rails)
         above = dict(on)
         if not switches and self._with_block_switches():
             above = self._draw_block_switches(rate)
-        self._draw_hosts(above, racks, rate)
+        self._draw_hosts(above, racks, rate, rails)
         for (child, parent), count in uplinks.items():
             self._builder.link(self._ids[child], self._ids[parent], self._models.network(), rate, count)
         self._say(len(set(on) | set(racks)))
@@ -249,6 +250,18 @@ class _Drawer:
                 *sorted(lines),
             )
         return on
+
+    def _rails(self, on: dict[str, list[str]]) -> dict[str, int]:
+        """The rail of each switch, where nodes are on several and each has the same place at all of them."""
+        places: dict[str, set[int]] = defaultdict(set)
+        for switches in on.values():
+            for place, name in enumerate(switches):
+                places[name].add(place)
+        only = {name: next(iter(found)) for name, found in places.items() if len(found) == 1}
+        if len(only) < len(places) or len(set(only.values())) < 2:
+            return {}
+        self._reading.inferred(f"{len(set(only.values()))} rails told by the switches that nodes are on.")
+        return only
 
     def _racks(self) -> dict[str, str]:
         """The block of each node."""
@@ -312,7 +325,11 @@ class _Drawer:
         return {pair: up[pair] for pair in pairs}
 
     def _draw_switches(
-        self, uplinks: dict[tuple[str, str], int], rate: float, on: dict[str, list[str]]
+        self,
+        uplinks: dict[tuple[str, str], int],
+        rate: float,
+        on: dict[str, list[str]],
+        rails: dict[str, int],
     ) -> None:
         ports: Counter[str] = Counter(name for names in on.values() for name in names)
         for (child, parent), count in uplinks.items():
@@ -326,7 +343,7 @@ class _Drawer:
                 continue
             model = self._models.switch(tier.value, rate, max(ports[name] for name in names))
             for name in names:
-                self._ids[name] = self._builder.device(name, tier, model)
+                self._ids[name] = self._builder.device(name, tier, model, rail=rails.get(name))
         if len(set(tiers.values())) > 1:
             self._reading.inferred(
                 "Tiers told by the tree: switches with nodes are leaves, those above spines, others cores. "
@@ -360,7 +377,9 @@ class _Drawer:
                 above.setdefault(node, [f"leaf of {block.name}"])
         return above
 
-    def _draw_hosts(self, above: dict[str, list[str]], racks: dict[str, str], rate: float) -> None:
+    def _draw_hosts(
+        self, above: dict[str, list[str]], racks: dict[str, str], rate: float, rails: dict[str, int]
+    ) -> None:
         rack_ids = {
             block: self._builder.container(block, ContainerKind.RACK) for block in self._topology.blocks
         }
@@ -375,6 +394,8 @@ class _Drawer:
                 node, ContainerKind.TRAY, parent=rack_ids[rack] if rack is not None else None
             )
             for number, switch in enumerate(above.get(node) or [""]):
-                nic = self._builder.device(f"{tray}.nic{number}", DeviceKind.NIC, model, parent=tray)
+                nic = self._builder.device(
+                    f"{tray}.nic{number}", DeviceKind.NIC, model, parent=tray, rail=rails.get(switch)
+                )
                 if switch:
                     self._builder.link(nic, self._ids[switch], network, rate)
