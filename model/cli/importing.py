@@ -63,8 +63,12 @@ def import_files(arguments: argparse.Namespace, tools: Tools) -> Outcome:
     _refuse_unasked(answers, imported)
     report = _Report(imported)
     if arguments.onto is None:
-        if isinstance(imported.result, Drawing) or arguments.project is not None:
+        if isinstance(imported.result, Drawing):
             report.document = document_of(imported)
+        elif arguments.project is not None:
+            raise InputError(
+                f"{imported.format.name} holds no drawing; name the one it is for with --onto PROJECT."
+            )
     else:
         refuse_nothing(imported)
         way = arguments.way or _usual_way(imported)

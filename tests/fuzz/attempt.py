@@ -17,6 +17,7 @@ from model.files.registry import HEAD
 
 LONGEST = 20_000  # bytes of an input
 MOST_SECONDS = 10.0  # of processor time for one input
+MOST_DRAWN = 20_000  # devices up to which an input is laid out, too
 SAMPLES = Path(__file__).parents[1] / "data"
 
 
@@ -39,7 +40,7 @@ def attempt(one: ImportFormat, data: bytes) -> None:
             assert 0 <= score <= 100, f"{one.id} scores {score}"
             reading = Reading([source], partial=partial)
             result = one.read(reading)
-            if isinstance(result, Drawing):
+            if isinstance(result, Drawing) and len(result.devices) <= MOST_DRAWN:
                 document_of(Imported(one, result, reading.notes, tuple(reading.questions)))
         except RailsketchError as error:
             assert str(error).strip(), "an error without a sentence"
