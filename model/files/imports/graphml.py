@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from model.errors import InputError
 from model.files.importing import Drawing, ImportFormat, Reading
 from model.files.imports.foreign_graph import ForeignEdge, ForeignGraph, ForeignNode, draw_foreign
+from model.files.imports.foreign_words import number_of
 from model.files.imports.graph_drawing import MOST_EDGES, MOST_NODES
+from model.files.imports.own_graph import own_drawing
 from model.files.imports.xml import Element, looks_like, read_xml
 from model.files.reading import shown
 from model.topology.types import ContainerKind
@@ -24,10 +27,11 @@ class _Keys:
     """Names of keys by id, and the defaults of those for nodes and for edges."""
 
     names: dict[str, str] = field(default_factory=dict)
-    defaults: dict[str, dict[str, str]] = field(default_factory=lambda: {"node": {}, "edge": {}})
+    types: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, dict[str, str]] = field(default_factory=lambda: {"node": {}, "edge": {}, "graph": {}})
 
     def data(self, element: Element, kind: str) -> dict[str, str]:
-        """The attributes of a node or an edge by name."""
+        """The attributes of a node, an edge or a graph by name."""
         found = dict(self.defaults[kind])
         for data in element.all("data"):
             name = self.names.get(data.get("key"), data.get("key"))
@@ -38,6 +42,19 @@ class _Keys:
             else:
                 found["label"] = label
         return found
+
+    def typed(self, element: Element, kind: str) -> dict[str, Any]:
+        """The same with numbers where the key says that they are, None where they are none."""
+        return {
+            name: _value(text, self.types.get(name, "")) for name, text in self.data(element, kind).items()
+        }
+
+
+def _value(text: str, kind: str) -> str | int | float | None:
+    if kind not in ("int", "long", "float", "double"):
+        return text
+    number = number_of(text)
+    return int(number) if number is not None and kind in ("int", "long") else number
 
 
 def sniff(head: str, name: str) -> int:
@@ -56,6 +73,9 @@ def read(reading: Reading) -> Drawing:
         reading.ignored(
             "There are several graphs; the first is drawn.", *(graph.line for graph in graphs[1:])
         )
+    own = own_drawing(reading, *_typed(graphs[0], keys), keys.data(graphs[0], "graph"))
+    if own is not None:
+        return own
     foreign = ForeignGraph(directed=_directed(reading, graphs[0]))
     _read_graph(reading, graphs[0], keys, foreign)
     title = graphs[0].get("id")
@@ -68,11 +88,24 @@ def _read_keys(root: Element) -> _Keys:
     for key in root.all("key"):
         name = key.get("attr.name") or key.get("id")
         keys.names[key.get("id")] = name
+        keys.types[name] = key.get("attr.type")
         default = next((one.text.strip() for one in key.all("default")), "")
         for kind in ("node", "edge"):
             if default and key.get("for", "all") in (kind, "all"):
                 keys.defaults[kind][name] = default
     return keys
+
+
+def _typed(graph: Element, keys: _Keys) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Nodes and edges as our own export has them, to be looked at by `own_drawing`."""
+    nodes = [keys.typed(node, "node") | {"id": node.get("id")} for node in graph.all("node")]
+    edges = [
+        {"key": edge.get("id")}
+        | keys.typed(edge, "edge")
+        | {"source": edge.get("source"), "target": edge.get("target")}
+        for edge in graph.all("edge")
+    ]
+    return nodes, edges
 
 
 def _label(data: Element) -> str:

@@ -6,7 +6,6 @@ parallel edges apart. Where `source` and `target` are no names of nodes, they co
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from model.files.importing import Drawing, ImportFormat, Reading
 from model.files.imports.foreign_graph import ForeignEdge, ForeignGraph, ForeignNode, draw_foreign
 from model.files.imports.graph_drawing import MOST_EDGES, MOST_NODES
 from model.files.imports.json_text import item_lines, parse_object, text_of
+from model.files.imports.own_graph import containers_of, own_drawing
 from model.files.reading import shown
 from model.topology.types import ContainerKind
 
@@ -40,12 +40,18 @@ def read(reading: Reading) -> Drawing:
     data = parse_object(source)
     if "nodes" not in data and isinstance(data.get("graph"), dict):
         data = data["graph"]
+    about = data["graph"] if isinstance(data.get("graph"), dict) else {}
+    about = about | ({"containers": data["containers"]} if "containers" in data else {})
+    nodes = _list(reading, data, "nodes", MOST_NODES)
+    edges = _list(reading, data, _edges_key(reading, data), MOST_EDGES)
+    own = own_drawing(reading, nodes, edges, about)
+    if own is not None:
+        return own
     foreign = ForeignGraph(directed=data.get("directed") is True)
-    _read_groups(reading, data, foreign)
-    _read_nodes(reading, data, foreign)
-    _read_edges(reading, data, foreign)
-    graph = data.get("graph")
-    title = text_of(graph.get("name")) if isinstance(graph, Mapping) else ""
+    _read_groups(about, foreign)
+    _read_nodes(reading, nodes, foreign)
+    _read_edges(reading, edges, foreign)
+    title = text_of(about.get("name"))
     return draw_foreign(reading, foreign, title[:200] if title.isprintable() and title else source.name)
 
 
@@ -58,16 +64,9 @@ def _list(reading: Reading, data: Mapping[str, Any], key: str, most: int) -> lis
     return value
 
 
-def _read_groups(reading: Reading, data: Mapping[str, Any], foreign: ForeignGraph) -> None:
+def _read_groups(about: Mapping[str, Any], foreign: ForeignGraph) -> None:
     """Containers, where a file has them as this program writes them."""
-    graph = data.get("graph")
-    value = data.get("containers") or (graph.get("containers") if isinstance(graph, Mapping) else None)
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            value = None
-    entries = [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+    entries = [entry for entry in containers_of(about) if isinstance(entry, Mapping)]
     entries = [entry for entry in entries if text_of(entry.get("id"))]
     # The outer ones first, as each needs the one around it.
     entries.sort(key=lambda entry: list(ContainerKind).index(_kind_of(entry)), reverse=True)
@@ -82,9 +81,9 @@ def _kind_of(container: Mapping[str, Any]) -> ContainerKind:
     return next((kind for kind in ContainerKind if kind.value == said), ContainerKind.TRAY)
 
 
-def _read_nodes(reading: Reading, data: Mapping[str, Any], foreign: ForeignGraph) -> None:
+def _read_nodes(reading: Reading, nodes: Sequence[Any], foreign: ForeignGraph) -> None:
     lines = item_lines(reading.source.text, "nodes")
-    for place, node in enumerate(_list(reading, data, "nodes", MOST_NODES)):
+    for place, node in enumerate(nodes):
         line = lines[place] if place < len(lines) else 0
         if not isinstance(node, Mapping):
             node = {"id": node}
@@ -114,10 +113,8 @@ def _edges_key(reading: Reading, data: Mapping[str, Any]) -> str:
     return there[0]
 
 
-def _read_edges(reading: Reading, data: Mapping[str, Any], foreign: ForeignGraph) -> None:
-    key = _edges_key(reading, data)
-    edges = _list(reading, data, key, MOST_EDGES)
-    lines = item_lines(reading.source.text, key)
+def _read_edges(reading: Reading, edges: Sequence[Any], foreign: ForeignGraph) -> None:
+    lines = item_lines(reading.source.text, "edges") or item_lines(reading.source.text, "links")
     names = [node.name for node in foreign.nodes]
     pairs = [_ends(edge) for edge in edges]
     counted = _are_places(pairs, names)
