@@ -97,6 +97,7 @@ def _beyond(colour: tuple[Dimension, int], gpus: list[int], colouring: Colouring
     what = colour_name(dimension, number)
     names = _names(gpus, colouring)
     return Conflict(
+        "no such colour",
         f"There is no {what}",
         f"The job has {plural(count, _noun(dimension))}, numbered from 0, but "
         f"{name_list(names)} {'is' if len(names) == 1 else 'are'} coloured {what}.",
@@ -119,13 +120,14 @@ def _contradiction(signature: tuple[int, ...], gpus: list[int], colouring: Colou
                 continue
             where = colour_name(other[0], int(lies[0]))
             return Conflict(
+                "contradiction",
                 f"{capital(colour_name(*owner))} is not in {colour_name(*other)}",
                 f"{capital(colour_name(*owner))} is in {where}, but {who} coloured {colour_name(*other)}.",
                 names,
             )
     listed = " and ".join(colour_name(*colour) for colour in colours)
     title = f"No rank is in {listed} at once"
-    return Conflict(title, f"{title}, but {who} coloured so.", names)
+    return Conflict("contradiction", title, f"{title}, but {who} coloured so.", names)
 
 
 def _overfull(
@@ -145,6 +147,7 @@ def _overfull(
             listed = " and ".join(colour_name(*colour) for colour in _colours(signature))
             others.append(
                 Conflict(
+                    "place taken",
                     f"No free rank in {listed}",
                     f"Every rank in {listed} is held by another GPU, so {name_list(names)} "
                     f"{'finds' if len(names) == 1 else 'find'} no place.",
@@ -157,7 +160,7 @@ def _overfull(
         names = _names(claimants, colouring)
         what, places = colour_name(dimension, colour), _places(grid, dimension, colour)
         title = f"{capital(what)} has {plural(len(names), 'GPU')} for {plural(places, 'place')}"
-        overfull.append(Conflict(title, f"{title}: {name_list(names, most=12)}.", names))
+        overfull.append(Conflict("group too full", title, f"{title}: {name_list(names, most=12)}.", names))
     return overfull + others
 
 
@@ -181,7 +184,8 @@ def _unplayed(rank: IntArray, unplaced: IntArray, colouring: Colouring) -> list[
     where = [_place_name(grid, int(r)) for r in empty[:3]]
     more = f" and {empty.size - 3:,} more" if empty.size > 3 else ""
     title = f"{plural(int(empty.size), 'rank')} {'has' if empty.size == 1 else 'have'} no GPU"
-    return [Conflict(title, f"{title}: {', '.join(where)}{more}.", _names(unplaced.tolist(), colouring))]
+    names = _names(unplaced.tolist(), colouring)
+    return [Conflict("rank empty", title, f"{title}: {', '.join(where)}{more}.", names)]
 
 
 def _place_name(grid: Grid, rank: int) -> str:

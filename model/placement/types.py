@@ -15,10 +15,14 @@ DIMENSIONS: tuple[Dimension, ...] = ("tp", "cp", "ep", "pp", "dp")
 IntArray = NDArray[np.int32]
 
 
+ConflictKind = Literal["no such colour", "contradiction", "place taken", "group too full", "rank empty"]
+
+
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """Something inconsistent in the colours, with the GPUs that it concerns."""
 
+    kind: ConflictKind
     title: str
     detail: str
     gpus: tuple[str, ...]

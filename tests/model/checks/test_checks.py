@@ -322,3 +322,19 @@ def test_a_ring_over_a_full_mesh_says_what_is_faster() -> None:
     assert report is not None and 0 < report.totals.exposed_s["tp"] < finding.cost_s / 3
     assert not found(mesh(2), "algorithms")
     assert not found(cluster(nodes=1, gpus=2, spec=job("parallel.tp=2")), "algorithms.mesh")
+
+
+def test_many_conflicts_of_a_kind_are_one_finding() -> None:
+    """TP 2 on 32 GPUs has groups 0 to 15: seven GPUs in a group of their own beyond these, then six."""
+
+    def painted(groups: int) -> list[Finding]:
+        document = cluster(nodes=8, gpus=4, spec=job("parallel.tp=2", global_batch=32))
+        for number in range(groups):
+            document.paint = document.paint.assign("tp", 16 + number, [f"n{number}.g0"])
+        return [one for one in found(document, "placement") if "group" in one.title or "colours" in one.title]
+
+    (many,) = painted(7)
+    assert many.title == "7 colours that the job does not have"
+    assert many.devices == tuple(f"n{number}.g0" for number in range(7))
+    assert "TP group 16" in many.detail and many.detail.endswith("And 4 more like these.")
+    assert [one.title for one in painted(6)] == [f"There is no TP group {16 + number}" for number in range(6)]
