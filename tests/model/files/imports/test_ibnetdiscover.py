@@ -156,7 +156,6 @@ def test_a_speed_that_is_missing_is_asked_for() -> None:
     assert lines(one, "Cables without a speed") == (2,)
 
 
-@pytest.mark.slow
 def test_work_grows_with_the_fabric_and_no_faster() -> None:
     small = text(ibnetdiscover(rail_fabric(hosts=40, rails=8, spines=4)))
     large = text(ibnetdiscover(rail_fabric(hosts=160, rails=8, spines=16)))
