@@ -21,8 +21,10 @@ from model.files.reading_text import Source
 from model.text import name_list, plural
 from model.topology.types import LinkKind
 
+_PASTED = "the pasted text"  # the name that such a text has
+_ENDINGS = re.compile(r"(?:\.(?:json0?|txt|out|gz))+$", re.IGNORECASE)
 _FILE_WORDS = re.compile(
-    r"(?i)^(?:lldp(?:ctl|cli)?[-_.])?(.*?)(?:[-_.]lldp(?:ctl|cli)?)?(?:[-_.]neighbou?rs?)?(?:\.(?:json0?|txt|out|gz))*$"
+    r"^lldp(?:ctl|cli)?(?:[-_.]|$)|[-_.]lldp(?:ctl|cli)?$|[-_.]neighbou?rs?$", re.IGNORECASE
 )
 _INTERFACE = re.compile(r"[A-Za-z][\w./:-]{0,40}")
 _MAC = re.compile(r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}")
@@ -66,9 +68,8 @@ def _host(reading: Reading, source: Source, data: Mapping[str, Any]) -> str:
         name = _chassis_name(chassis)[0]
         if name:
             return name
-    found = _FILE_WORDS.match(source.name)
-    name = found[1] if found else ""
-    if name and name.lower() not in ("lldp", "lldpctl", "lldpcli", "the pasted text", "stdin"):
+    name = _FILE_WORDS.sub("", _ENDINGS.sub("", source.name[:200])).strip()
+    if name and source.name != _PASTED and name != "stdin":
         reading.note(NoteKind.INFERRED, f"It is of the host {name}, by the name of the file.", source=source)
         return name
     reading.note(NoteKind.GUESSED, "Its host is called host: nothing says a name.", source=source)

@@ -206,7 +206,7 @@ class _Cables:
             found = [End(device)]
         if not found:
             self._reading.broken(
-                f"side {side.upper()} of this cable names no device"
+                f"side {side.upper()} of a cable names no device"
                 if ports
                 else f"a cable has no side {side.upper()}",
                 line,
