@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QSize, QSizeF
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QPointF, QRectF, QSize, QSizeF
 from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPageSize, QPainter, QPdfWriter
 from PySide6.QtSvg import QSvgGenerator
 
@@ -23,9 +24,13 @@ from model.step.report import Analysis
 
 SUFFIXES = (".png", ".svg", ".pdf")
 _MARGIN = 32.0
+_AROUND = 16.0  # of what surrounds a part of a drawing
 _MOST_PX = 2400.0
 _LEAST_PX = 640.0
 _MOST_PIXELS = 120_000_000
+_CHANGING = re.compile(
+    rb"(?<=\(D:)\d{14}|/ID \[ ?<[0-9a-f]+> ?<[0-9a-f]+> ?\]|(?<=uuid:)[0-9a-f-]{36}|\d{4}-\d\d-\d\dT[0-9:.]+"
+)
 _PREFERRED: tuple[Dimension, ...] = ("pp", "tp", "ep", "dp", "cp")
 
 
@@ -77,10 +82,19 @@ def picture_bytes(
     scene.show("peak", 0.0)
     scene.set_dimension(colour_by or _dimension(scene))
     box = scene.index.bounds(ids) if ids else scene.index.bounds()
-    picture = _Picture(scene, theme_named(theme) if isinstance(theme, str) else theme, size, box)
+    picture = _Picture(
+        scene, theme_named(theme) if isinstance(theme, str) else theme, size, box, cropped=bool(ids)
+    )
     data = picture.encoded(f".{kind}", max(0.5, scale))
     del application
-    return data
+    return steady_pdf(data) if kind == "pdf" else data
+
+
+def steady_pdf(data: bytes) -> bytes:
+    """The same file with the dates and ids that Qt makes anew each time replaced by fixed ones of their
+    length, so that the same drawing gives the same bytes.
+    """
+    return _CHANGING.sub(lambda found: re.sub(rb"[0-9a-f]", b"0", found.group()), data)
 
 
 def painting_application() -> QGuiApplication:
@@ -103,7 +117,7 @@ def _dimension(scene: Scene) -> Dimension:
 
 
 class _Picture:
-    """One drawing on a page of its own size."""
+    """One drawing on a page of its own size; `cropped`: there is more of it around the box."""
 
     def __init__(
         self,
@@ -111,8 +125,10 @@ class _Picture:
         theme: Theme,
         size: tuple[int, int] | None,
         box: tuple[float, float, float, float] | None,
+        *,
+        cropped: bool,
     ) -> None:
-        self.scene, self.theme = scene, theme
+        self.scene, self.theme, self.cropped = scene, theme, cropped
         self.box = box or (0.0, 0.0, _LEAST_PX, _LEAST_PX / 2)
         width, height = self.box[2] - self.box[0], self.box[3] - self.box[1]
         if size is None:
@@ -172,7 +188,15 @@ class _Picture:
         camera = Camera(1.0, 0.0, 0.0, self.page.width(), self.page.height(), ratio).fitted(self.box, area)
         scene_painter = ScenePainter(self.scene, self.theme, patient=True)
         scene_painter.prepare(camera, level_at(camera.zoom))
+        painter.save()
+        if self.cropped:
+            painter.fillRect(page, self.theme.color("canvas"))
+            left, top, right, bottom = self.box
+            corners = camera.to_view(QPointF(left, top)), camera.to_view(QPointF(right, bottom))
+            around = QRectF(*corners).adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND)
+            painter.setClipRect(around.intersected(page))
         scene_painter.paint_all(painter, Lit(), grid=False)
+        painter.restore()
         if self.scene.index.empty:
             lettering, middle = Lettering(self.theme), area.center()
             color = self.theme.color("text-2")

@@ -6,8 +6,9 @@ import argparse
 import json
 
 from model.analysis import analyse
-from model.cli.summary import exit_code, finding_line
+from model.cli.summary import exit_code
 from model.cli.tools import Outcome, Tools
+from model.files.exports.wording import finding_line
 from model.files.opening import open_any
 from model.files.traffic_json import finding_to_json
 

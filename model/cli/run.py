@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from model.analysis import analyse
-from model.cli.report import report_markdown
 from model.cli.summary import exit_code, summary, summary_text
 from model.cli.tools import Outcome, Tools
 from model.document.document import Document
 from model.document.start import document_from, has_default_job
 from model.errors import InputError
+from model.files.exports.report_text import report_markdown
 from model.files.opening import open_any
 from model.files.project import save_project
 from model.files.reading import read_json

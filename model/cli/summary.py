@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from model.document.document import Document
+from model.files.exports.wording import finding_line, job_line, memory_peak
 from model.files.traffic_json import finding_to_json, step_to_json
 from model.files.writing import finite
 from model.job.exchange import dimension_name
-from model.job.spec import JobSpec
 from model.step.report import Analysis, Finding, Severity, StepReport
 from model.text import format_bytes, format_percent, format_ratio, format_seconds, plural, three_digits
 
@@ -35,15 +35,6 @@ def summary(document: Document, analysis: Analysis) -> dict[str, Any]:
     return values
 
 
-def job_line(job: JobSpec) -> str:
-    """The job in a few words: "llama3-70b, TP 8 · PP 4, batch 128 of 8,192 tokens, bf16"."""
-    name = job.model if isinstance(job.model, str) else job.model.name
-    own = job.parallel
-    sizes = [("TP", own.tp), ("CP", own.cp), ("EP", own.ep), ("PP", own.pp), ("DP", own.dp or 1)]
-    cut = " · ".join(f"{label} {size}" for label, size in sizes if size > 1) or "data parallel only"
-    return f"{name}, {cut}, batch {job.global_batch:,} of {job.sequence_length:,} tokens, {job.precision}"
-
-
 def worst_link(report: StepReport) -> dict[str, Any] | None:
     """The figures of `StepReport.worst_link`; None without traffic."""
     directed = report.worst_link()
@@ -57,18 +48,6 @@ def worst_link(report: StepReport) -> dict[str, Any] | None:
         "cost_s": finite(float(report.cost_s[directed])),
         "peak_utilisation": finite(float(report.peak_utilisation[directed])),
         "oversubscription": finite(float(report.oversubscription[directed])),
-    }
-
-
-def memory_peak(report: StepReport) -> dict[str, Any] | None:
-    """The stage whose GPUs are fullest."""
-    stage = report.fullest_stage()
-    if stage is None:
-        return None
-    return {
-        "stage": stage.stage,
-        "total_bytes": finite(stage.total_bytes),
-        "hbm_bytes": finite(stage.hbm_bytes),
     }
 
 
@@ -143,18 +122,6 @@ def finding_lines(findings: Sequence[Finding]) -> list[str]:
     if len(findings) > _LISTED:
         lines.append(f"  and {len(findings) - _LISTED:,} more; railsketch check lists all")
     return lines
-
-
-def finding_line(finding: Finding) -> str:
-    """A finding in one line: severity, title, why, what to do, what it costs."""
-    words = " ".join(part for part in (finding.detail, finding.fix) if part)
-    cost = f" · {format_seconds(finding.cost_s)}" if finding.cost_s else ""
-    line = (
-        f"{finding.severity.value}: {finding.title} — {words}{cost}"
-        if words
-        else (f"{finding.severity.value}: {finding.title}{cost}")
-    )
-    return " ".join(line.split())
 
 
 def exit_code(findings: Sequence[Finding]) -> int:
