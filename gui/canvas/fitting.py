@@ -39,7 +39,10 @@ class FittedView(NavigableView):
         """The part of the viewport that no overlay covers."""
         top, bottom = self.overlay.insets()
         return QRectF(self.viewport().rect()).adjusted(
-            FIT_MARGIN, top + FIT_MARGIN / 2, -FIT_MARGIN, -bottom - FIT_MARGIN / 2
+            FIT_MARGIN,
+            top + FIT_MARGIN / 2,
+            -FIT_MARGIN - self.overlay.right_inset(),
+            -bottom - FIT_MARGIN / 2,
         )
 
     def fit(self) -> None:

@@ -11,7 +11,7 @@ from gui.canvas.hit import Hit
 from gui.canvas.lettering import Lettering
 from gui.canvas.levels import Level
 from gui.canvas.link_painters import half_paths
-from gui.canvas.scene_painter import Lit, ScenePainter
+from gui.canvas.scene_painter import Clear, Lit, ScenePainter
 from gui.theme import Theme
 from model.placement.resolve import partners
 
@@ -27,25 +27,6 @@ class Foreground:
         self.theme = theme
         self.lettering = Lettering(theme)
 
-    def box_of(self, painter: ScenePainter, ident: str) -> QRectF | None:
-        """The box of a device or container in pixels."""
-        index = painter.scene.index
-        far = painter.far.box_of(index, ident) if painter.far is not None else None
-        if far is not None:
-            box = far
-        elif (folded := _folded_box(painter, ident)) is not None:
-            box = folded
-        elif ident in index.device_row:
-            row = index.device_row[ident]
-            low, high = index.centre[row] - index.half[row], index.centre[row] + index.half[row]
-            box = np.concatenate((low, high))
-        elif ident in index.container_row:
-            box = index.hull[index.container_row[ident]]
-        else:
-            return None
-        x0, y0, x1, y1 = painter.camera.boxes(box).tolist()
-        return QRectF(x0, y0, x1 - x0, y1 - y0)
-
     def selection(self, out: QPainter, painter: ScenePainter, lit: Lit) -> None:
         """An accent frame with a soft halo around what is chosen; a frame around what a panel lights."""
         soft = self.theme.color("accent")
@@ -55,7 +36,7 @@ class Foreground:
         many = len(lit.selection) + len(lit.devices) > 2000
         framed: set[tuple[float, float]] = set()
         for ident in lit.selection | lit.devices:
-            box = self.box_of(painter, ident)
+            box = painter.box_of(ident)
             if box is None or not box.intersects(view) or (box.left(), box.top()) in framed:
                 continue
             framed.add((box.left(), box.top()))  # far out one box stands for many
@@ -82,7 +63,7 @@ class Foreground:
                 out.setPen(QPen(halo, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
                 out.drawPath(path)
             return
-        box = self.box_of(painter, hovered.ids[0])
+        box = painter.box_of(hovered.ids[0])
         if box is None:
             return
         radius = 5.0 if hovered.kind == "device" else 8.0
@@ -104,7 +85,7 @@ class Foreground:
         """Lines from a GPU to its partners, with the letters of the dimensions that they share."""
         report = painter.scene.report
         index = painter.scene.index
-        start = self.box_of(painter, gpu)
+        start = painter.box_of(gpu)
         if report is None or start is None:
             return
         letters: dict[str, str] = {}
@@ -117,7 +98,7 @@ class Foreground:
         line.setAlphaF(0.55)
         out.setBrush(Qt.BrushStyle.NoBrush)
         out.setPen(QPen(line, 1.4))
-        boxes = {member: self.box_of(painter, member) for member in letters}
+        boxes = {member: painter.box_of(member) for member in letters}
         for box in boxes.values():
             if box is not None:
                 out.drawPath(_bow(start.center(), box.center()))
@@ -149,8 +130,10 @@ class Foreground:
             height=14,
         )
 
-    def dots(self, out: QPainter, painter: ScenePainter, wall_s: float) -> int:
-        """Dots that run along loaded links, as many as the load asks for; gives how many."""
+    def dots(self, out: QPainter, painter: ScenePainter, wall_s: float, clear: Clear | None = None) -> int:
+        """Dots that run along loaded links, as many as the load asks for; gives how many. With a focus only
+        along what is clear.
+        """
         if painter.level < Level.RANKS or not len(painter.shown):
             return 0
         shown = painter.shown
@@ -158,6 +141,8 @@ class Foreground:
         flat = painter.camera.points(painter.seen)
         length = np.hypot(*np.moveaxis(np.diff(flat, axis=1), 2, 0)).sum(axis=1)
         wanted = loads.utilisation[shown] * (length / _DOT_SPACING_PX)[:, None]
+        if clear is not None:
+            wanted *= np.isin(shown, painter.scene.members_of(painter.strands, clear.links))[:, None]
         total = float(wanted.sum())
         if total <= 0:
             return 0
@@ -171,20 +156,6 @@ class Foreground:
         out.setPen(pen)
         out.drawPoints([QPointF(x, y) for x, y in places.tolist()])
         return len(places)
-
-
-def _folded_box(painter: ScenePainter, ident: str) -> np.ndarray | None:
-    """The hull (4,) of the folded container that a device or container is in."""
-    scene, index = painter.scene, painter.scene.index
-    if not scene.folded:
-        return None
-    if ident in index.device_row:
-        row = int(scene.folding.device[index.device_row[ident]])
-    elif ident in index.container_row:
-        row = int(scene.folding.container[index.container_row[ident]])
-    else:
-        return None
-    return None if row < 0 else index.hull[row]
 
 
 def _dot_places(flat: np.ndarray, length: np.ndarray, count: np.ndarray, wall_s: float) -> np.ndarray:

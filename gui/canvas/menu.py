@@ -34,7 +34,13 @@ def canvas_menu(view: CanvasView) -> QMenu:
         text = "Hide partners" if shown else "Show this GPU's partners"
         wanted = None if shown else devices[0]
         menu.addAction(text, lambda: context.set_partners_of(wanted))
+    if devices and len(devices) <= 2:
+        same = set(devices) == set(context.focus)
+        paths = "its paths" if len(devices) == 1 else "the route between them"
+        menu.addAction("Leave the focus" if same else f"Focus on {paths}", view.commands.toggle_focus)
+    if menu.actions() and not menu.actions()[-1].isSeparator():
         menu.addSeparator()
+    _pins_and_folds(view, menu)
     if context.selection:
         if any(not topology.has_link(ident) for ident in context.selection):
             menu.addAction("Cut", view.edit.cut)
@@ -49,6 +55,20 @@ def canvas_menu(view: CanvasView) -> QMenu:
         menu.addAction("Select all", view.edit.select_all)
         menu.addAction("Fit all", view.fit)
     return menu
+
+
+def _pins_and_folds(view: CanvasView, menu: QMenu) -> None:
+    """Pin what is selected, and fold the containers among it."""
+    document, chosen = view.context.document.document, view.context.selection
+    placed = [ident for ident in chosen if not document.topology.has_link(ident)]
+    boxes = {ident for ident in chosen if document.topology.has_container(ident)}
+    if placed:
+        pinned = document.view.pins.issuperset(placed)
+        menu.addAction("Unpin" if pinned else "Pin in place", view.commands.toggle_pins)
+    if boxes:
+        menu.addAction("Unfold" if boxes <= document.view.folds else "Fold", view.commands.toggle_folds)
+    if placed:
+        menu.addSeparator()
 
 
 def _states(view: CanvasView, menu: QMenu) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
+from gui.canvas.focus_card import FocusCard
 from gui.canvas.legend import legend_size, paint_legend
 from gui.canvas.minimap import Minimap
 from gui.canvas.scene import LinkMode
@@ -59,6 +60,7 @@ class Overlay:
         self.legend_button = _legend_button(view)
         self.legend_button.clicked.connect(self._fold_legend)
         self.minimap = Minimap(view)
+        self.focus_card = FocusCard(view, view.focus)
         view.zoom_changed.connect(self.zoom.show_zoom)
         self._top = INSET + ROW
         self.update_state()
@@ -68,6 +70,12 @@ class Overlay:
         lowest: QWidget = self.legend_button if self.legend_folded else self.legend
         shown = lowest.isVisibleTo(self._view)
         return float(self._top), float(lowest.height() + INSET if shown else 0)
+
+    def right_inset(self) -> float:
+        """How much of the view is covered at the right, where that leaves enough of it."""
+        card = self.focus_card
+        covered = card.width() + INSET if card.isVisibleTo(self._view) else 0
+        return float(covered if covered < self._view.width() / 2 else 0)
 
     def update_state(self) -> None:
         """Show the shared state."""
@@ -109,6 +117,9 @@ class Overlay:
         self.minimap.move(width - INSET - self.minimap.width(), height - INSET - self.minimap.height())
         room = self.legend.geometry().right() + _GAP < self.minimap.x()
         self.minimap.setVisible(wanted and not self.legend_folded and room)
+        low = self.minimap.y() if self.minimap.isVisibleTo(self._view) else height
+        self.focus_card.place(width - INSET, self._top + _GAP, low - _GAP)
+        self.focus_card.raise_()
         self.zoom.show()
 
     def _place_button(self, wanted: bool) -> None:

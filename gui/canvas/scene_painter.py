@@ -23,6 +23,7 @@ from gui.canvas.device_painter import DevicePainter
 from gui.canvas.far_layout import FarLayout
 from gui.canvas.far_painter import FarPainter
 from gui.canvas.far_plan import FarPlan
+from gui.canvas.focus_painter import paint_focus
 from gui.canvas.lettering import Occupancy
 from gui.canvas.levels import Level
 from gui.canvas.link_painters import LinkPainter, link_painter_steps
@@ -43,12 +44,22 @@ _THINNER = ((300, 1.0), (600, 0.7), (np.inf, 0.5))
 
 
 @dataclass(frozen=True, slots=True)
+class Clear:
+    """What a focus leaves clear while the rest is faded; of a route `shares` of the bytes by link."""
+
+    links: frozenset[str]
+    devices: frozenset[str]
+    shares: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Lit:
-    """What stands out: the selection, what a panel lights, and what the pointer is on."""
+    """What stands out: the selection, what a panel lights, and what a focus leaves clear (None = all)."""
 
     selection: frozenset[str] = frozenset()
     links: frozenset[str] = frozenset()
     devices: frozenset[str] = frozenset()
+    clear: Clear | None = None
 
 
 class ScenePainter:
@@ -206,6 +217,26 @@ class ScenePainter:
             camera=self.camera,
             level=self.level,
         )
+        if lit.clear is not None:
+            paint_focus(painter, self, lit.clear)
+
+    def box_of(self, ident: str) -> QRectF | None:
+        """The box in pixels of a device or container, or of what stands for it in this view."""
+        index, scene = self.scene.index, self.scene
+        box = self.far.box_of(index, ident) if self.far is not None else None
+        if box is not None:
+            pass
+        elif (folded := _folded_into(scene, ident)) >= 0:
+            box = index.hull[folded]
+        elif ident in index.device_row:
+            row = index.device_row[ident]
+            box = np.concatenate((index.centre[row] - index.half[row], index.centre[row] + index.half[row]))
+        elif ident in index.container_row:
+            box = index.hull[index.container_row[ident]]
+        else:
+            return None
+        x0, y0, x1, y1 = self.camera.boxes(box).tolist()
+        return QRectF(x0, y0, x1 - x0, y1 - y0)
 
     def paint_all(self, painter: QPainter, lit: Lit, *, grid: bool = True) -> None:
         """Every layer, from the canvas up, onto one painter."""
@@ -289,6 +320,18 @@ class Far:
     def _tile(self, tile: int) -> FloatArray:
         group = int(self.plan.tile_group[tile])
         return self.layout.field[group] if self.layout.closed[group] else self.layout.tile[tile]
+
+
+def _folded_into(scene: Scene, ident: str) -> int:
+    """The row of the folded container that a device or container is in, or -1."""
+    index = scene.index
+    if not scene.folded:
+        return -1
+    if ident in index.device_row:
+        return int(scene.folding.device[index.device_row[ident]])
+    if ident in index.container_row:
+        return int(scene.folding.container[index.container_row[ident]])
+    return -1
 
 
 def in_view(index: SceneIndex, camera: Camera) -> NDArray[np.bool_]:

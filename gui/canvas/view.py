@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 from gui.canvas.drops import Drops
 from gui.canvas.empty_state import paint_empty
 from gui.canvas.fitting import FittedView
+from gui.canvas.focus import Focus
 from gui.canvas.following import Following
 from gui.canvas.foreground import Foreground
 from gui.canvas.frame import Frame
@@ -39,6 +40,7 @@ from gui.canvas.tools.select import SelectTool
 from gui.context import AppContext
 from gui.edit_commands import EditCommands
 from gui.theme import Theme
+from gui.view_commands import ViewCommands
 from model.document.clipboard import Fragment, paste
 from model.document.edits import SetFolds
 from model.errors import EditRefused
@@ -69,6 +71,7 @@ class CanvasView(FittedView):
         self.setAccessibleName("Drawing of the cluster")
         self.context = context
         self.edit = EditCommands(context, self)
+        self.commands = ViewCommands(context, self)
         self.scene_data = Scene(context.document.document)
         self.frame_cache = Frame(self.scene_data, self.theme)
         self._foreground = Foreground(self.theme)
@@ -80,6 +83,7 @@ class CanvasView(FittedView):
         self.keys = CanvasKeys(self)
         self._drops = Drops(self)
         self.quick_add = QuickAdd(self)
+        self.focus = Focus(self)
         self.overlay = Overlay(self)
         self._slices = QTimer(self)
         self._slices.setSingleShot(True)
@@ -145,7 +149,7 @@ class CanvasView(FittedView):
     def lit(self) -> Lit:
         """What stands out now."""
         context = self.context
-        return Lit(context.selection, context.lit_links, context.lit_devices)
+        return Lit(context.selection, context.lit_links, context.lit_devices, self.focus.clear)
 
     @property
     def dots_run(self) -> bool:
@@ -220,7 +224,7 @@ class CanvasView(FittedView):
     def _paint_hand(self, painter: QPainter) -> None:
         scene_painter = self.painter
         if self.dots_run:
-            self._foreground.dots(painter, scene_painter, self._dot_clock.elapsed() / 1000)
+            self._foreground.dots(painter, scene_painter, self._dot_clock.elapsed() / 1000, self.focus.clear)
         self._foreground.selection(painter, scene_painter, self.lit())
         gpu = self.context.partners_of
         if gpu is not None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, QSettings, Qt
+from PySide6.QtCore import QObject, QPoint, QPointF, QSettings, Qt, Signal
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.canvas.view import CanvasView
 from gui.context import AppContext
 from gui.place_template import template_edit
+from model.analysis import AnalysisCache, analyse
+from model.document.edits import SetJob
+from model.errors import RailsketchError
+from model.job.spec import apply_set
 from model.topology.types import Device, DeviceKind, LinkKind
+from model.traffic.route import Routing, route_between, routes_from
+from model.worker.messages import AskRoute, RouteAnswer
 
 
 @pytest.fixture
@@ -107,3 +114,63 @@ def put(view: CanvasView) -> Callable[..., str]:
 
 def link_kinds(view: CanvasView) -> list[LinkKind]:
     return [link.kind for link in view.context.document.document.topology.links()]
+
+
+class NearEngine(QObject):
+    """An engine in the same process, for what a canvas asks of it; answers at once."""
+
+    analysed = Signal(object)
+    what_if = Signal(object)
+    route = Signal(object)
+
+    def __init__(self, context: AppContext) -> None:
+        super().__init__(context)
+        self._context = context
+        self._cache = AnalysisCache()
+
+    def analyse(self) -> None:
+        """Work the step of the open document out."""
+        document = self._context.document
+        self.analysed.emit(replace(analyse(document.document, self._cache), revision=document.revision))
+
+    def load(self, _document: object, _revision: int) -> None:
+        """Nothing is kept."""
+
+    def send(self, _edit: object, _revision: int) -> None:
+        """Nothing is replayed."""
+
+    def ask_route(self, source: str, target: str | None = None) -> None:
+        """Answer with the way."""
+        question, revision = AskRoute(source, target), self._context.document.revision
+        compiled, last = self._cache.compiled, self._cache.last
+        assert compiled is not None
+        routing = Routing(compiled.fabric, self._context.document.document.job.routing)
+        if last is not None:
+            routing = replace(routing, placement=last.inputs.placement, exchanges=last.inputs.exchanges)
+        try:
+            found = routes_from(routing, source) if target is None else route_between(routing, source, target)
+        except RailsketchError as error:
+            self.route.emit(RouteAnswer(revision, question, None, str(error)))
+        else:
+            self.route.emit(RouteAnswer(revision, question, found))
+
+
+@pytest.fixture
+def engine(context: AppContext) -> NearEngine:
+    made = NearEngine(context)
+    context.attach_engine(made)  # type: ignore[arg-type]
+    return made
+
+
+@pytest.fixture
+def analysed(view: CanvasView, load: Callable[..., None], engine: NearEngine) -> CanvasView:
+    """Four HGX nodes with TP 4, PP 2 and DP 4, and the step on them."""
+    load("hgx-h100", nodes=4)
+    document = view.context.document
+    job = document.document.job
+    for one in ("parallel.tp=4", "parallel.pp=2", "global_batch=32"):
+        job = apply_set(job, one)
+    document.push(SetJob(job), "Job")
+    engine.analyse()
+    view.context.set_link_mode("mean")
+    return view

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -16,22 +14,8 @@ from gui.canvas.view import CanvasView
 from gui.context import AppContext
 from gui.panels.traffic import TrafficPanel
 from model.analysis import analyse
-from model.document.edits import Batch, SetJob
+from model.document.edits import SetJob
 from model.job.spec import apply_set
-
-
-@pytest.fixture
-def analysed(view: CanvasView, load: Callable[..., None]) -> CanvasView:
-    """Four HGX nodes with TP 4, PP 2 and DP 4."""
-    load("hgx-h100", nodes=4)
-    document = view.context.document
-    job = document.document.job
-    for one in ("parallel.tp=4", "parallel.pp=2", "global_batch=32"):
-        job = apply_set(job, one)
-    document.push(Batch((SetJob(job),)), "Job")
-    view.context.set_analysis(replace(analyse(document.document), revision=document.revision))
-    view.context.set_link_mode("mean")
-    return view
 
 
 def test_links_show_only_what_the_dimension_puts_on_them(analysed: CanvasView) -> None:
