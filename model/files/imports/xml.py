@@ -151,14 +151,19 @@ class _Tree:
             )
             raise InputError(f"{self.source.name} has {limit}; such a file is not read.")
         line = int(getattr(node, "sourceline", None) or 1) + self.lines_before
-        attributes = {etree.QName(name).localname: str(value) for name, value in node.attrib.items()}
-        element = Element(etree.QName(node).localname, attributes, line)
+        attributes = {_local(str(name)): str(value) for name, value in node.attrib.items()}
+        element = Element(_local(node.tag), attributes, line)
         if self.open:
             self.open[-1].children.append(element)
         elif self.root is None:
             self.root = element
         self.open.append(element)
         self.last_line = line
+
+
+def _local(name: str) -> str:
+    """A name without its namespace; a prefix that the file does not declare is part of it for the parser."""
+    return name.rpartition("}")[2].rpartition(":")[2]
 
 
 def _say_what_is_wrong(
