@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +30,13 @@ from model.step.schedule import pipeline_schedule
 from model.step.small import small_latencies
 from model.step.stage_devices import GpuKinds, StageDevices, gpu_kinds, stage_devices
 from model.step.what_if import Simulated
-from model.step.work import Choices
+from model.step.work import Choices, Outline
 from model.text import plural
 from model.topology.graph import Topology
 from model.topology.ports import PortFinding, port_findings
 from model.topology.types import Device, DeviceKind, Link
 from model.traffic.fabric import compile_fabric
-from model.traffic.load import load
+from model.traffic.load import load, load_alone
 from model.traffic.types import Fabric
 
 Progress = Callable[[str], None]
@@ -154,23 +154,25 @@ def estimate(document: Document, cache: AnalysisCache) -> float:
     world = world_of(document.job.world, compiled.working_gpus)
     refuse_illegal(document.job, len(world))
     placement = resolve(world, grid_of(document.job, len(world)), document.paint)
-    return estimate_time(_prepared(document, compiled, placement, _say_nothing).inputs)
+    outline = _prepared(document, compiled, placement, _say_nothing).outline
+    fabric, routing = compiled.fabric, document.job.routing
+    return estimate_time(outline, load_alone(fabric, placement, outline.exchanges, routing))
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A job on a drawing, routed, before its step is simulated."""
+    """A job on a drawing, before it is routed."""
 
     planned: Plan
     shape: ModelShape
     kinds: GpuKinds
     devices: StageDevices
-    inputs: Inputs
+    outline: Outline
     stage_of_label: NDArray[np.int32]
 
 
 def _prepared(document: Document, compiled: Compiled, placement: Placement, say: Progress) -> _Prepared:
-    """Plan and route one step of a legal job. Raises RailsketchError where the drawing does not allow it."""
+    """Plan one step of a legal job. Raises RailsketchError where the drawing does not allow it."""
     job, fabric = document.job, compiled.fabric
     shape = model_shape(job)
     planned = plan(job, placement, shape, compiled.storage)
@@ -194,22 +196,17 @@ def _prepared(document: Document, compiled: Compiled, placement: Placement, say:
         operations=sum(len(order) for order in schedule.orders),
     )
     exchanges, stage_of_label = tracks.split(planned.exchanges, placement)
-    traffic = load(fabric, placement, exchanges, job.routing)
     devices = stage_devices(kinds, placement, tracks, job)
-    inputs = Inputs(
-        usable=np.repeat(fabric.usable, 2),
-        capacity=np.repeat(fabric.capacity, 2),
+    outline = Outline(
         placement=placement,
         exchanges=exchanges,
-        traffic=traffic,
         tracks=tracks,
         seconds=devices.seconds,
         schedule=schedule,
         choices=Choices(job.overlap.pipeline, job.overlap.experts, job.overlap.sm_share),
-        arithmetic=_arithmetic(job, shape, placement, planned.grid.dp, devices.peak_flops),
         small=small_latencies(job, fabric, placement),
     )
-    return _Prepared(planned, shape, kinds, devices, inputs, stage_of_label)
+    return _Prepared(planned, shape, kinds, devices, outline, stage_of_label)
 
 
 def _arithmetic(
@@ -239,8 +236,16 @@ def _report(
     """
     job, fabric = document.job, compiled.fabric
     prepared = _prepared(document, compiled, placement, say)
-    planned, devices, inputs = prepared.planned, prepared.devices, prepared.inputs
-    traffic, arithmetic = inputs.traffic, inputs.arithmetic
+    planned, devices, outline = prepared.planned, prepared.devices, prepared.outline
+    traffic = load(fabric, placement, outline.exchanges, job.routing)
+    arithmetic = _arithmetic(job, prepared.shape, placement, planned.grid.dp, devices.peak_flops)
+    inputs = Inputs(
+        **{one.name: getattr(outline, one.name) for one in fields(Outline)},
+        usable=np.repeat(fabric.usable, 2),
+        capacity=np.repeat(fabric.capacity, 2),
+        traffic=traffic,
+        arithmetic=arithmetic,
+    )
     say(f"simulating {plural(planned.microbatches, 'microbatch', 'microbatches')}")
     step = run_step(inputs)
     memory = stage_memory(job, prepared.shape, planned.grid, devices.hbm_bytes)

@@ -10,16 +10,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from model.job.exchange import EXCHANGE_DIMENSIONS, Exchange
-from model.placement.types import Placement
 from model.step.report import Block, BlockKind, ExchangeTime, Lane, Segments, StepTotals
-from model.step.schedule import Schedule
-from model.step.seconds import TrackSeconds
 from model.step.segments import costs, peaks, segments_of
 from model.step.shares import Shares
 from model.step.simulate import Trace, simulate
-from model.step.small import Small
 from model.step.tracks import Tracks
-from model.step.work import Choices, step_work
+from model.step.work import Outline, step_work
 from model.traffic.types import Traffic
 
 FloatArray = NDArray[np.float64]
@@ -62,24 +58,16 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
-    """What a step is simulated from.
+class Inputs(Outline):
+    """What a step is simulated from: its outline on links. `usable` and `capacity` (2·links,) bytes/s.
 
-    `exchanges` have labels in place of stages and `traffic.instance_stage` is the label (`Tracks.split`).
-    `seconds` has one entry per track. `usable` and `capacity` (2·links,) bytes/s.
+    `traffic.instance_stage` is the label.
     """
 
     usable: FloatArray
     capacity: FloatArray
-    placement: Placement
-    exchanges: tuple[Exchange, ...]
     traffic: Traffic
-    tracks: Tracks
-    seconds: tuple[TrackSeconds, ...]
-    schedule: Schedule
-    choices: Choices
     arithmetic: Arithmetic
-    small: Small
 
 
 def run_step(inputs: Inputs) -> Step:
@@ -119,16 +107,7 @@ def _simulated(inputs: Inputs, loads: csr_array) -> tuple[Shares, Trace]:
     traffic = inputs.traffic
     factor = np.array([inputs.exchanges[index].time_factor for index in traffic.instance_exchange.tolist()])
     shares = Shares(loads, inputs.usable, traffic.largest_edge_bytes, factor)
-    work = step_work(
-        inputs.exchanges,
-        traffic,
-        inputs.placement,
-        inputs.tracks,
-        inputs.seconds,
-        inputs.schedule,
-        inputs.choices,
-        inputs.small,
-    )
+    work = step_work(inputs, traffic, inputs.schedule)
     return shares, simulate(work, shares)
 
 

@@ -7,27 +7,21 @@ the rounds between are counted. What `simulate` adds is that exchanges share lin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
-
-from model.step.account import Inputs
 from model.step.orders import Direction, Operation, runs
-from model.step.schedule import Schedule, pipeline_schedule
+from model.step.schedule import pipeline_schedule
 from model.step.tracks import PER_MICROBATCH
-from model.step.work import Chunk, Run, Work, step_work
-
-FloatArray = NDArray[np.float64]
-Alone = list[float]
-"""Per instance the seconds that its whole step takes alone."""
+from model.step.work import Chunk, Outline, Run, TrackWork, Work, step_work
+from model.traffic.types import Alone
 
 _MOST_PARTS = 64
 
 
-def estimate_time(inputs: Inputs) -> float:
+def estimate_time(outline: Outline, alone: Alone) -> float:
     """Seconds of a step. Too short where exchanges of different tracks meet on a link at the same time."""
-    schedule = inputs.schedule
+    schedule = outline.schedule
     stages, microbatches = len(schedule.orders), schedule.microbatches
     period = schedule.group if schedule.name == "interleaved" else 2
     rounds = -(-stages // period)
@@ -35,124 +29,152 @@ def estimate_time(inputs: Inputs) -> float:
     more = few + max(rounds // 2, 1) * period
     if more >= microbatches:
         few = more = microbatches
-    longer = pipeline_schedule(schedule.name, stages, more, schedule.chunks, schedule.group)
-    work = step_work(
-        inputs.exchanges,
-        inputs.traffic,
-        inputs.placement,
-        inputs.tracks,
-        inputs.seconds,
-        longer,
-        inputs.choices,
-        inputs.small,
-    )
-    alone = _alone(inputs, work, more / microbatches)
-    most = _Walk(work, longer, alone).time_s()
+    shape = (schedule.chunks, schedule.group)
+    work = step_work(outline, alone, pipeline_schedule(schedule.name, stages, more, *shape))
+    walk = _Walk(work, _seconds_alone(outline, alone, work, more / microbatches))
+    most = walk.time_s(_program(schedule.name, stages, more, *shape))
     if few == more:
         return most
-    shorter = pipeline_schedule(schedule.name, stages, few, schedule.chunks, schedule.group)
     # An operation takes as long however many there are, so the shares of the longer one hold.
-    least = _Walk(work, shorter, alone).time_s()
+    least = walk.time_s(_program(schedule.name, stages, few, *shape))
     return least + (most - least) * (microbatches - few) / (more - few)
 
 
+def _seconds_alone(outline: Outline, alone: Alone, work: Work, scale: float) -> list[float]:
+    """Of the whole step of every instance; of what runs in every microbatch only `scale` of a step."""
+    found = []
+    for number, (index, wire) in enumerate(
+        zip(alone.instance_exchange.tolist(), alone.wire_s.tolist(), strict=True)
+    ):
+        exchange = outline.exchanges[index]
+        whole = work.alpha_s[number] + wire * exchange.time_factor
+        found.append(whole * (scale if exchange.when in PER_MICROBATCH else 1.0))
+    return found
+
+
+_Pass = tuple[Direction, int]
+"""A direction, and the chunk that it runs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Operations that run together, with numbers in place of what they wait for and hand on.
+
+    `needs`: slots of what must be there; `kind` indexes the kinds of the program; `gives`: slots of what is
+    there afterwards, and the pass of each; `first`, `last`: chunks that run here for the first or last time.
+    """
+
+    needs: tuple[int, ...]
+    kind: int
+    gives: tuple[tuple[int, int], ...]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """The order of every rank of one replica. `kinds`: (passes, steady) of pieces; `passes` hand on."""
+
+    ranks: tuple[tuple[_Piece, ...], ...]
+    kinds: tuple[tuple[tuple[_Pass, ...], bool], ...]
+    passes: tuple[_Pass, ...]
+    slots: int
+
+
+@lru_cache(maxsize=64)
+def _program(name: str, stages: int, microbatches: int, chunks: int, group: int) -> _Program:
+    schedule = pipeline_schedule(name, stages, microbatches, chunks, group)
+    kinds: dict[tuple[tuple[_Pass, ...], bool], int] = {}
+    passes: dict[_Pass, int] = {}
+
+    def slot(rank: int, operation: Operation, chunk: int) -> int:
+        way = 2 * (rank * schedule.chunks + chunk) + (operation.direction is Direction.FORWARD)
+        return way * microbatches + operation.microbatch
+
+    def piece(
+        rank: int, together: tuple[Operation, ...], first: set[int], last: dict[int, Operation]
+    ) -> _Piece:
+        sources = [(schedule.source((rank, one.chunk), one.direction), one) for one in together]
+        own = tuple((one.direction, one.chunk) for one in together)
+        gives = [one for one in together if one.direction is not Direction.WEIGHT_GRADIENT]
+        new = tuple(dict.fromkeys(one.chunk for one in together if one.chunk not in first))
+        first.update(new)
+        return _Piece(
+            needs=tuple(
+                slot(*there[:1], one, there[1]) for there, one in sources if there and there[0] != rank
+            ),
+            kind=kinds.setdefault((own, together[0].steady), len(kinds)),
+            gives=tuple(
+                (slot(rank, one, one.chunk), passes.setdefault((one.direction, one.chunk), len(passes)))
+                for one in gives
+            ),
+            first=new,
+            last=tuple(one.chunk for one in together if last[one.chunk] is one),
+        )
+
+    ranks = []
+    for rank, order in enumerate(schedule.orders):
+        seen: set[int] = set()
+        last = {one.chunk: one for one in order}
+        ranks.append(tuple(piece(rank, together, seen, last) for together in runs(order)))
+    return _Program(tuple(ranks), tuple(kinds), tuple(passes), 2 * stages * schedule.chunks * microbatches)
+
+
 class _Walk:
-    """One walk through the operations of all tracks, in an order in which their inputs are there."""
+    """Walks through the operations of all tracks, in an order in which their inputs are there."""
 
-    def __init__(self, work: Work, schedule: Schedule, alone: Alone) -> None:
-        each = [tuple(runs(order)) for order in schedule.orders]
+    def __init__(self, work: Work, alone: Sequence[float]) -> None:
         self._work, self._alone = work, alone
-        self._runs = each * (len(work.tracks) // len(each))
-        self._schedule = schedule
-        self._ranks = len(schedule.orders)
-        self._known: dict[tuple[int, Direction, int, bool, int], float] = {}
-        self._ended: dict[tuple[int, int, bool, int], float] = {}
-        self._sources: dict[tuple[int, int, Direction], tuple[int, int]] = {}
-        self._send_s: dict[tuple[int, Direction, int], float] = {}
-        self._gathers: dict[tuple[int, int], tuple[Run, ...]] = {}
-        self._last: list[dict[int, Operation]] = []
-        for track, (own, order) in enumerate(zip(work.tracks, self._runs, strict=True)):
-            rank = track % self._ranks
-            for direction, chunk in own.chunks:
-                source = schedule.source((rank, chunk), direction)
-                if source is not None and source[0] != rank:
-                    self._sources[track, chunk, direction] = (track - rank + source[0], source[1])
-                self._send_s[track, direction, chunk] = self._sum(own.sends.get((direction, chunk), ()))
-            self._gathers.update({(track, chunk): wanted for chunk, wanted in enumerate(own.gathers)})
-            self._last.append({one.chunk: one for together in order for one in together})
+        self._known: dict[tuple[int, tuple[_Pass, ...], bool], float] = {}
 
-    def time_s(self) -> float:
+    def time_s(self, program: _Program) -> float:
         """Of all of it."""
-        work, count = self._work, len(self._work.tracks)
-        now = [0.0] * count
-        place = [0] * count
-        synced = [0.0] * count
-        waiting = list(range(count))
-        while waiting:
-            left = [track for track in waiting if not self._advance(track, now, place, synced)]
-            if left == waiting and not any(self._ready(track, place) for track in left):
-                raise RuntimeError("the order of the schedule makes tracks wait for each other for ever")
-            waiting = left
+        work, ranks = self._work, len(program.ranks)
         barrier = 0.0
-        for track, own in enumerate(work.tracks):
-            late = self._sum((*own.late_gradients, *own.before_optimizer))
-            barrier = max(barrier, max(now[track], synced[track]) + late)
+        for first in range(0, len(work.tracks), ranks):
+            ends = self._replica(program, first)
+            for own, end in zip(work.tracks[first : first + ranks], ends, strict=True):
+                barrier = max(barrier, end + self._sum((*own.late_gradients, *own.before_optimizer)))
         last = max(own.optimizer_s + self._sum(own.after_optimizer) for own in work.tracks)
         return barrier + work.closing_s + last
+
+    def _replica(self, program: _Program, first: int) -> list[float]:
+        """When each rank of a replica has computed everything and its gradients are on no link any more."""
+        there: list[float | None] = [None] * program.slots
+        ranks = [
+            _Rank(self, self._work.tracks[first + rank], first + rank, program, pieces)
+            for rank, pieces in enumerate(program.ranks)
+        ]
+        waiting = ranks
+        while waiting:
+            left = [rank for rank in waiting if not rank.advance(there)]
+            if len(left) == len(waiting) and not any(rank.ready(there) for rank in left):
+                raise RuntimeError("the order of the schedule makes tracks wait for each other for ever")
+            waiting = left
+        return [max(rank.now, rank.synced) for rank in ranks]
+
+    def holds_sender(self) -> bool:
+        """Whether a rank goes on when its send has arrived."""
+        return self._work.holds_sender
 
     def _sum(self, wanted: Sequence[Run]) -> float:
         return sum(self._alone[run.instance] * run.share for run in wanted)
 
-    def _inputs_at(self, track: int, together: Sequence[Operation]) -> float | None:
-        """When everything is there that these operations wait for; None = not known yet."""
-        at = 0.0
-        for operation in together:
-            source = self._sources.get((track, operation.chunk, operation.direction))
-            if source is not None:
-                forward = operation.direction is Direction.FORWARD
-                arrived = self._ended.get((*source, forward, operation.microbatch))
-                if arrived is None:
-                    return None
-                at = max(at, arrived)
-        return at
-
-    def _ready(self, track: int, place: list[int]) -> bool:
-        return self._inputs_at(track, self._runs[track][place[track]]) is not None
-
-    def _advance(self, track: int, now: list[float], place: list[int], synced: list[float]) -> bool:
-        """Run a track as far as its inputs reach; gives whether it is through."""
-        work, operations, last = self._work.tracks[track], self._runs[track], self._last[track]
-        while place[track] < len(operations):
-            together = operations[place[track]]
-            arrived = self._inputs_at(track, together)
-            if arrived is None:
-                return False
-            start = max(now[track], arrived)
-            end = now[track] = self._gathered(track, together, start, start + self._seconds(track, together))
-            for one in together:
-                if one.direction is not Direction.WEIGHT_GRADIENT:
-                    there = end + self._send_s[track, one.direction, one.chunk]
-                    self._ended[track, one.chunk, one.direction is Direction.FORWARD, one.microbatch] = there
-                    if self._work.holds_sender:
-                        now[track] = max(now[track], there)
-                if last[one.chunk] is one and work.gradients[one.chunk]:
-                    synced[track] = self._synced(work.gradients[one.chunk], start, end, synced[track])
-            place[track] += 1
-        return True
-
-    def _gathered(self, track: int, together: Sequence[Operation], start: float, end: float) -> float:
-        """The end of operations that may be the first ones to need the parameters of their chunks."""
-        for one in together:
-            wanted = self._gathers.pop((track, one.chunk), None)
-            if wanted:
-                first = max(self._sum((run,)) / self._parts(run) for run in wanted)
-                end = max(end + max(first - start, 0.0), self._sum(wanted))
-        return end
+    def send_s(self, own: TrackWork, one: _Pass) -> float:
+        """What a pass of a track hands on takes."""
+        return self._sum(own.sends.get(one, ()))
 
     def _parts(self, run: Run) -> int:
         return min(max(round(self._work.buckets[run.instance] * run.share), 1), _MOST_PARTS)
 
-    def _synced(self, wanted: Sequence[Run], start: float, end: float, busy: float) -> float:
+    def gathered(self, wanted: Sequence[Run], start: float, end: float) -> float:
+        """The end of what needs the parameters of its chunk for the first time."""
+        if not wanted:
+            return end
+        first = max(self._sum((run,)) / self._parts(run) for run in wanted)
+        return max(end + max(first - start, 0.0), self._sum(wanted))
+
+    def synced(self, wanted: Sequence[Run], start: float, end: float, busy: float) -> float:
         """When the gradients of a chunk are summed that its last backward leaves from `start` to `end`."""
         for run in wanted:
             parts, seconds = self._parts(run), self._sum((run,))
@@ -161,15 +183,14 @@ class _Walk:
                 busy = max(busy, ready) + seconds / parts
         return busy
 
-    def _seconds(self, track: int, together: Sequence[Operation]) -> float:
-        first = together[0]
-        key = (track, first.direction, first.chunk, first.steady, len(together))
-        found = self._known.get(key)
+    def seconds(self, track: int, kind: tuple[tuple[_Pass, ...], bool]) -> float:
+        """Of a kind of piece on a track."""
+        passes, steady = kind
+        found = self._known.get((track, passes, steady))
         if found is None:
-            own = self._work.tracks[track].chunks
-            chunks = [own[one.direction, one.chunk] for one in together]
-            hidden = len(together) > 1 or (self._work.choices.experts and first.steady)
-            found = self._known[key] = self._long(chunks, hidden)
+            chunks = [self._work.tracks[track].chunks[one] for one in passes]
+            hidden = len(passes) > 1 or (self._work.choices.experts and steady)
+            found = self._known[track, passes, steady] = self._long(chunks, hidden)
         return found
 
     def _long(self, chunks: Sequence[Chunk], hidden: bool) -> float:
@@ -195,16 +216,52 @@ class _Walk:
         return total + all_of(lambda chunk: chunk.blocking) + waited
 
 
-def _alone(inputs: Inputs, work: Work, scale: float) -> Alone:
-    """Seconds of every instance alone; of what runs in every microbatch only `scale` of a step."""
-    loads: csr_array = inputs.traffic.loads
-    rates = inputs.usable[loads.indices]
-    seconds = np.divide(loads.data, rates, out=np.zeros(len(loads.data)), where=rates > 0)
-    longest = np.zeros(loads.shape[0])
-    np.maximum.at(longest, np.repeat(np.arange(loads.shape[0]), np.diff(loads.indptr)), seconds)
-    found = []
-    for number, index in enumerate(inputs.traffic.instance_exchange.tolist()):
-        exchange = inputs.exchanges[index]
-        whole = work.alpha_s[number] + float(longest[number]) * exchange.time_factor
-        found.append(whole * (scale if exchange.when in PER_MICROBATCH else 1.0))
-    return found
+class _Rank:
+    """One track on its way through its pieces: the time that it has reached, and that of its gradients."""
+
+    __slots__ = ("_at", "_holds", "_own", "_pieces", "_seconds", "_sends", "_walk", "now", "synced")
+
+    def __init__(
+        self, walk: _Walk, own: TrackWork, track: int, program: _Program, pieces: tuple[_Piece, ...]
+    ) -> None:
+        self._walk, self._own, self._pieces = walk, own, pieces
+        used = {piece.kind for piece in pieces}
+        self._seconds = [
+            walk.seconds(track, kind) if number in used else 0.0 for number, kind in enumerate(program.kinds)
+        ]
+        self._sends = [walk.send_s(own, one) for one in program.passes]
+        self._holds = walk.holds_sender()
+        self._at = 0
+        self.now = 0.0
+        self.synced = 0.0
+
+    def ready(self, there: Sequence[float | None]) -> bool:
+        """Whether what the next piece waits for is there."""
+        return all(there[slot] is not None for slot in self._pieces[self._at].needs)
+
+    def advance(self, there: list[float | None]) -> bool:
+        """Run as far as the inputs reach; gives whether the track is through."""
+        pieces, seconds, sends, now = self._pieces, self._seconds, self._sends, self.now
+        for number in range(self._at, len(pieces)):
+            piece = pieces[number]
+            start = now
+            for slot in piece.needs:
+                arrived = there[slot]
+                if arrived is None:
+                    self._at, self.now = number, now
+                    return False
+                if arrived > start:
+                    start = arrived
+            now = start + seconds[piece.kind]
+            for chunk in piece.first:
+                if chunk < len(self._own.gathers):
+                    now = self._walk.gathered(self._own.gathers[chunk], start, now)
+            end = now
+            for slot, sent in piece.gives:
+                there[slot] = arrived = end + sends[sent]
+                if self._holds and arrived > now:
+                    now = arrived
+            for chunk in piece.last:
+                self.synced = self._walk.synced(self._own.gradients[chunk], start, end, self.synced)
+        self._at, self.now = len(pieces), now
+        return True

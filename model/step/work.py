@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from model.job.exchange import Exchange, When, Window
+from model.job.exchange import Exchange, IntArray, When, Window
 from model.job.exchange import Operation as Collective
 from model.placement.types import Placement
 from model.step.orders import Direction, Operation, runs
@@ -17,7 +18,6 @@ from model.step.schedule import Schedule
 from model.step.seconds import ChunkSeconds, TrackSeconds
 from model.step.small import Small
 from model.step.tracks import PER_MICROBATCH, Tracks
-from model.traffic.types import Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,38 @@ class Choices:
     pipeline: bool = False
     experts: bool = False
     sm_share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a step consists of, before it is known which links carry it.
+
+    `exchanges` have labels in place of stages (`Tracks.split`); `seconds` has one entry per track.
+    """
+
+    placement: Placement
+    exchanges: tuple[Exchange, ...]
+    tracks: Tracks
+    seconds: tuple[TrackSeconds, ...]
+    schedule: Schedule
+    choices: Choices
+    small: Small
+
+
+class Instances(Protocol):
+    """Which exchange at which label an instance is, and α of one of its operations (`Traffic`, `Alone`)."""
+
+    @property
+    def instance_exchange(self) -> NDArray[np.int32]:
+        """(instances,)."""
+
+    @property
+    def instance_stage(self) -> NDArray[np.int32]:
+        """(instances,): the label."""
+
+    @property
+    def alpha_s(self) -> NDArray[np.float64]:
+        """(instances,)."""
 
 
 class Run(NamedTuple):
@@ -113,6 +145,8 @@ class Work:
     closing_s: float
 
 
+TrackArray = NDArray[np.int64]
+
 _SENDS = frozenset({When.AFTER_FORWARD, When.AFTER_BACKWARD})
 _SCATTERS = frozenset({Collective.REDUCE_SCATTER, Collective.ALL_REDUCE})
 
@@ -125,45 +159,36 @@ class _Drawer:
     sends: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
 
-def step_work(
-    exchanges: Sequence[Exchange],
-    traffic: Traffic,
-    placement: Placement,
-    tracks: Tracks,
-    seconds: Sequence[TrackSeconds],
-    schedule: Schedule,
-    choices: Choices,
-    small: Small,
-) -> Work:
-    """Sort the instances of `traffic` into what each track does.
-
-    `exchanges` have labels in place of stages (`Tracks.split`), `traffic.instance_stage` is the label;
-    `seconds` has one entry per track.
-    """
+def step_work(outline: Outline, instances: Instances, schedule: Schedule) -> Work:
+    """Sort the instances into what each track does, under `schedule` (the outline's, or one as it begins)."""
+    tracks, seconds = outline.tracks, outline.seconds
     drawers = [_Drawer() for _ in range(tracks.count)]
-    of_gpu = tracks.of_gpus(placement)
-    of_instance = [exchanges[index] for index in traffic.instance_exchange.tolist()]
+    of_gpu = tracks.of_gpus(outline.placement)
+    of_instance = [outline.exchanges[index] for index in instances.instance_exchange.tolist()]
     alphas, members, streams = [], [], []
     numbered: dict[Hashable, int] = {}
+    latency = instances.alpha_s.tolist()
     for number, (exchange, label) in enumerate(
-        zip(of_instance, traffic.instance_stage.tolist(), strict=True)
+        zip(of_instance, instances.instance_stage.tolist(), strict=True)
     ):
-        own = exchange.stages == label
-        members.append(_participants(exchange, label, of_gpu[exchange.groups[own]], tracks.count))
-        alphas.append(_latency_s(exchange, float(traffic.alpha_s[number]), seconds[members[-1][0]].issue_s))
+        # What runs in every microbatch runs at one track, whoever its members are.
+        own = None if exchange.when in PER_MICROBATCH else exchange.groups[exchange.stages == label]
+        members.append(_participants(own, label, of_gpu, tracks.count))
+        alphas.append(_latency_s(exchange, latency[number], seconds[members[-1][0]].issue_s))
         streams.append(numbered.setdefault(_stream(exchange, number, members[-1]), len(numbered)))
         for track in members[-1]:
             drawers[track].chosen[exchange.when].append(number)
         if exchange.when in _SENDS:
-            for target in np.unique(of_gpu[exchange.groups[own][:, 1]]).tolist():
+            targets = exchange.groups[exchange.stages == label][:, 1]
+            for target in np.unique(of_gpu[targets]).tolist():
                 drawers[members[-1][0]].sends[target].append(number)
     makers = [
-        _Maker(track, drawer, of_instance, own, schedule, tracks.stages, small)
+        _Maker(track, drawer, of_instance, own, schedule, tracks.stages, outline.small)
         for track, (drawer, own) in enumerate(zip(drawers, seconds, strict=True))
     ]
     return Work(
         schedule=schedule,
-        choices=choices,
+        choices=outline.choices,
         tracks=tuple(maker.work() for maker in makers),
         runs=tuple(tuple(runs(order)) for order in schedule.orders) * len(tracks.replicas),
         alpha_s=tuple(alphas),
@@ -171,15 +196,15 @@ def step_work(
         stream=tuple(streams),
         buckets=tuple(max(exchange.buckets, 1) for exchange in of_instance),
         hides_in_pipeline=tuple(one.when is When.GRADIENTS and not one.blocking for one in of_instance),
-        holds_sender=_deals_in_turn(schedule) and not choices.pipeline,
-        closing_s=small.closing_s,
+        holds_sender=_deals_in_turn(schedule) and not outline.choices.pipeline,
+        closing_s=outline.small.closing_s,
     )
 
 
 def _latency_s(exchange: Exchange, alpha_s: float, issue_s: float) -> float:
     """Of all operations of a step: every bucket has the latency of its own steps."""
-    each = alpha_s * exchange.buckets * exchange.time_factor + exchange.host_kernels * issue_s
-    return each * exchange.count_per_step
+    each = alpha_s * exchange.buckets + exchange.host_kernels * issue_s
+    return each * exchange.count_per_step * exchange.time_factor
 
 
 def _deals_in_turn(schedule: Schedule) -> bool:
@@ -188,11 +213,11 @@ def _deals_in_turn(schedule: Schedule) -> bool:
     return schedule.before.get((0, 1)) == (last, 0)
 
 
-def _participants(exchange: Exchange, label: int, members: np.ndarray, count: int) -> tuple[int, ...]:
-    """The tracks that run an instance together: the sender's of a send, else those of its members."""
-    if exchange.when in PER_MICROBATCH:
+def _participants(groups: IntArray | None, label: int, of_gpu: TrackArray, count: int) -> tuple[int, ...]:
+    """The tracks that run an instance together: those of the members of `groups`, else the label's."""
+    if groups is None:
         return (label,)
-    found = tuple(track for track in np.unique(members).tolist() if 0 <= track < count)
+    found = tuple(track for track in np.unique(of_gpu[groups]).tolist() if 0 <= track < count)
     return found or (label % count,)
 
 

@@ -11,6 +11,8 @@ IndexArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
+_SPARSE = 16  # possible keys for each that there is, from which on sorting is faster than counting
+
 NO_INDEX = np.zeros(0, np.int64)
 NO_FLOAT = np.zeros(0, np.float64)
 
@@ -46,9 +48,16 @@ def weighted_count(row: IndexArray, weights: FloatArray, rows: int) -> FloatArra
 
 
 def sum_by_key(keys: IndexArray, values: FloatArray) -> tuple[IndexArray, FloatArray]:
-    """The distinct keys, ascending, and the sum of the values of each."""
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    return distinct, weighted_count(inverse, values, len(distinct))
+    """The distinct keys (0 or more), ascending, and the sum of the values of each."""
+    most = int(keys.max()) + 1 if len(keys) else 0
+    if most > _SPARSE * len(keys):
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        return distinct, weighted_count(inverse, values, len(distinct))
+    total = weighted_count(keys, values, most)
+    present = np.zeros(most, np.bool_)
+    present[keys] = True
+    distinct = np.flatnonzero(present)
+    return distinct, total[distinct]
 
 
 def any_by_row(row: IndexArray, flags: BoolArray, rows: int) -> BoolArray:

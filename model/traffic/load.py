@@ -41,7 +41,7 @@ from model.traffic.routing import (
     to_loads,
     why_unreachable,
 )
-from model.traffic.types import EcmpTier, Fabric, Traffic, Unreachable
+from model.traffic.types import Alone, EcmpTier, Fabric, Traffic, Unreachable
 
 NAMED_UNREACHABLE_PAIRS = 16
 _GPU = tuple(DeviceKind).index(DeviceKind.GPU)
@@ -95,11 +95,8 @@ def load(
     α of an instance is the longest of its groups, see `model.traffic.collectives.collective_edges`. Raises
     InputError when the placement or an exchange names a device that the drawing lacks.
     """
-    devices = gpu_indices(fabric, placement.gpus)
-    known: dict[tuple[object, ...], Routed] = {}
-    routed = [_routed(fabric, devices, exchange, known, job_routing) for exchange in exchanges]
+    routed = _all_routed(fabric, placement, exchanges, job_routing)
     steps = [float(exchange.message_bytes) * exchange.count_per_step for exchange in exchanges]
-    widths = [len(item.stages) for item in routed]
     loads = _stack(
         [(item.loads, step) for item, step in zip(routed, steps, strict=True)], len(fabric.link_ids)
     )
@@ -109,7 +106,7 @@ def load(
         for exchange, item, step in zip(exchanges, routed, steps, strict=True)
     ]
     return Traffic(
-        instance_exchange=np.repeat(np.arange(len(exchanges), dtype=np.int32), widths),
+        instance_exchange=_owners(routed),
         instance_stage=_join([item.stages for item in routed]).astype(np.int32),
         loads=loads,
         endpoint_loads=_only(loads, endpoint_links(fabric)),
@@ -122,6 +119,54 @@ def load(
         notes=_notes(exchanges, routed) + _queue_pair_notes(exchanges, routed, job_routing),
         ecmp=_ecmp(exchanges, routed),
     )
+
+
+def load_alone(
+    fabric: Fabric,
+    placement: Placement,
+    exchanges: Sequence[Exchange],
+    job_routing: RoutingChoice | None = None,
+) -> Alone:
+    """The same routes, but only what each instance takes by itself. Raises as `load` does."""
+    routed = _all_routed(fabric, placement, exchanges, job_routing)
+    usable = np.repeat(fabric.usable, 2)
+    known = {id(item): _longest(item.loads, usable) for item in routed}
+    return Alone(
+        instance_exchange=_owners(routed),
+        instance_stage=_join([item.stages for item in routed]).astype(np.int32),
+        alpha_s=_join([item.alpha_s for item in routed]),
+        wire_s=_join(
+            [
+                known[id(item)] * (float(exchange.message_bytes) * exchange.count_per_step)
+                for exchange, item in zip(exchanges, routed, strict=True)
+            ]
+        ),
+    )
+
+
+def _all_routed(
+    fabric: Fabric,
+    placement: Placement,
+    exchanges: Sequence[Exchange],
+    routing: RoutingChoice | None,
+) -> list[Routed]:
+    devices = gpu_indices(fabric, placement.gpus)
+    known: dict[tuple[object, ...], Routed] = {}
+    return [_routed(fabric, devices, exchange, known, routing) for exchange in exchanges]
+
+
+def _owners(routed: Sequence[Routed]) -> NDArray[np.int32]:
+    """The exchange of every instance."""
+    return np.repeat(np.arange(len(routed), dtype=np.int32), [len(item.stages) for item in routed])
+
+
+def _longest(loads: csr_array, usable: FloatArray) -> FloatArray:
+    """(columns,): the longest of bytes ÷ usable rate; links that carry nothing now take no part."""
+    rates = usable[loads.indices]
+    seconds = np.divide(loads.data, rates, out=np.zeros(len(loads.data)), where=rates > 0)
+    longest = np.zeros(loads.shape[0])
+    np.maximum.at(longest, np.repeat(np.arange(loads.shape[0]), np.diff(loads.indptr)), seconds)
+    return longest
 
 
 def exchange_devices(fabric: Fabric, devices: IndexArray, exchange: Exchange) -> IndexArray:

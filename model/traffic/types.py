@@ -89,6 +89,19 @@ class EcmpTier:
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """Every instance (see `Traffic`) as if it had the links for itself.
+
+    `wire_s` (i,): bytes of a whole step ÷ usable rate of the link that takes longest, s; α comes on top.
+    """
+
+    instance_exchange: IntArray
+    instance_stage: IntArray
+    alpha_s: FloatArray
+    wire_s: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
 class Traffic:
     """Bytes of one step on every directed link.
 
