@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from model.cli.tools import Outcome
     from model.document.document import Document
+    from model.files.exporting import Painter
     from model.step.report import Analysis
 
 
@@ -35,20 +36,10 @@ def _write_picture(document: Document, analysis: Analysis, path: Path) -> None:
     write_picture(document, analysis, path)
 
 
-class _Painter:
-    """The painter of the window, brought in when something is painted."""
+def _painter() -> Painter:
+    from gui.painter import QtPainter
 
-    def picture(self, document: Document, analysis: Analysis, kind: str, options: Mapping[str, str]) -> bytes:
-        """A picture; see `gui.painter`."""
-        from gui.painter import QtPainter
-
-        return QtPainter().picture(document, analysis, kind, options)
-
-    def pages(self, markdown: str, pictures: Mapping[str, bytes], options: Mapping[str, str]) -> bytes:
-        """A report; see `gui.painter`."""
-        from gui.painter import QtPainter
-
-        return QtPainter().pages(markdown, pictures, options)
+    return QtPainter()
 
 
 def _execute(arguments: argparse.Namespace) -> Outcome:
@@ -56,7 +47,7 @@ def _execute(arguments: argparse.Namespace) -> Outcome:
     from model.cli.tools import Tools
     from topology_templates.registry import TEMPLATES, build
 
-    return execute(arguments, Tools(TEMPLATES, build, _write_picture, _Painter()))
+    return execute(arguments, Tools(TEMPLATES, build, _write_picture, _painter))
 
 
 def _answer(arguments: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from model.cli.assignments import assignments
-from model.cli.tools import Outcome, Tools
+from model.cli.tools import LatePainter, Outcome, Tools
 from model.files.exporting import ExportSource, chosen_options, written
 from model.files.opening import open_any
 from model.files.registry import export_format
@@ -19,7 +19,7 @@ def export(arguments: argparse.Namespace, tools: Tools) -> Outcome:
     one = export_format(arguments.format)
     options = chosen_options(one, assignments("--option", arguments.option))
     document = open_any(arguments.file)
-    exported = one.write(ExportSource(document, painter=tools.painter, options=options))
+    exported = one.write(ExportSource(document, painter=LatePainter(tools.painter), options=options))
     paths = written(exported, Path(arguments.out), one.folder)
     if arguments.json:
         values = {
@@ -30,5 +30,6 @@ def export(arguments: argparse.Namespace, tools: Tools) -> Outcome:
         return Outcome(json.dumps(values, indent=1, ensure_ascii=False))
     where = str(paths[0]) if len(paths) == 1 else f"{plural(len(paths), 'file')} in {arguments.out}"
     names = "" if len(paths) <= 1 else f": {name_list([path.name for path in paths])}"
-    lines = [f"wrote     {where}{names}", *(f"left out  {what}" for what in exported.left_out)]
+    left_out = [what.removeprefix("Left out: ") for what in exported.left_out]
+    lines = [f"wrote     {where}{names}", *(f"left out  {what}" for what in left_out)]
     return Outcome("\n".join(lines))

@@ -37,7 +37,22 @@ class Tools:
     templates: Mapping[str, Template]
     build: Callable[[str, Mapping[str, Any]], Content]
     write_picture: Callable[[Document, Analysis, Path], None]
-    painter: Painter | None = None
+    painter: Callable[[], Painter]
+
+
+class LatePainter:
+    """A painter that is made when it first paints: most exports need no screen, and none of its libraries."""
+
+    def __init__(self, make: Callable[[], Painter]) -> None:
+        self._make = make
+
+    def picture(self, document: Document, analysis: Analysis, kind: str, options: Mapping[str, str]) -> bytes:
+        """See `Painter`."""
+        return self._make().picture(document, analysis, kind, options)
+
+    def pages(self, markdown: str, pictures: Mapping[str, bytes], options: Mapping[str, str]) -> bytes:
+        """See `Painter`."""
+        return self._make().pages(markdown, pictures, options)
 
 
 @dataclass(frozen=True, slots=True)

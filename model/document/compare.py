@@ -145,7 +145,8 @@ def _other(pair: Pair, end: str) -> str:
 class _Comparing:
     def __init__(self, topology: Topology, built: Content) -> None:
         self._topology, self._built = topology, built
-        self.matched = match_things(topology, built).devices
+        matching = match_things(topology, built)
+        self.matched, self._hosts = matching.devices, set(matching.containers.values())
         self._their_name = {our: their for their, our in self.matched.items()}
         self.found: list[Difference] = []
         self.notes: list[str] = []
@@ -339,7 +340,8 @@ class _Comparing:
             if device.kind in kinds and device.id not in self._their_name and device.id not in self._host
         ]
         for ident, inside in _by_host(gone, trays).items():
-            text = f"{ident} is missing{_with(inside, ident)}."
+            part = ident in self._hosts
+            text = _lacks(ident, inside) if part else f"{ident} is missing{_with(inside, ident)}."
             self.found.append(Difference(DifferenceKind.MISSING_DEVICE, text, tuple(d.id for d in inside)))
         their_trays = {box.id for box in self._built.containers if box.kind is ContainerKind.TRAY}
         own_kinds = {device.kind for device in self._topology.devices()}
@@ -360,6 +362,11 @@ def _by_host(devices: Sequence[Device], trays: set[str]) -> dict[str, list[Devic
         host = device.parent if device.parent in trays else None
         found.setdefault(host or device.id, []).append(device)
     return found
+
+
+def _lacks(host: str, inside: Sequence[Device]) -> str:
+    names = [device.id.removeprefix(f"{host}.") for device in inside]
+    return f"{host} is there without {name_list(names)}."
 
 
 def _with(inside: Sequence[Device], ident: str) -> str:
