@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
 
 from model.errors import EditRefused
 from model.text import plural
@@ -38,6 +40,10 @@ class EditCommands(QObject):
             "edit.delete": self.delete,
             "edit.select_all": self.select_all,
             "edit.deselect": lambda: self._context.set_selection(()),
+            "edit.group": self.group,
+            **{f"edit.group_{kind}": partial(self.group, kind) for kind in ("tray", "rack", "pod", "site")},
+            "edit.ungroup": self.ungroup,
+            "edit.put_into_racks": self.put_into_racks,
             "view.tidy": self.tidy,
             "job.clear": self.clear_colours,
         }
@@ -95,6 +101,45 @@ class EditCommands(QObject):
         self._context.set_selection(
             [device.id for device in topology.devices()] + [box.id for box in topology.containers()]
         )
+
+    def group(self, kind: str = "") -> None:
+        """Put the selection into a new container, by default of the kind that one would put around it."""
+        from model.document.rack_edits import free_name, group, group_kind, outermost
+        from model.topology.types import ContainerKind
+
+        document = self._context.document.document
+        chosen = outermost(document.topology, self._context.selection)
+        wanted = ContainerKind(kind) if kind else group_kind(document.topology, chosen)
+        name = free_name(document.topology, wanted.value)
+        try:
+            edit = group(document, chosen, wanted, name)
+        except EditRefused as refusal:
+            self._context.say(str(refusal))
+            return
+        if self.push(edit, f"Group {plural(len(chosen), 'part')} as {name}"):
+            self._context.set_selection({name})
+
+    def ungroup(self) -> None:
+        """Take the selected containers away and select what they held."""
+        from model.document.rack_edits import ungroup
+
+        document = self._context.document.document
+        try:
+            edit = ungroup(document, self._context.selection)
+        except EditRefused as refusal:
+            self._context.say(str(refusal))
+            return
+        topology = document.topology
+        inside = {ident for box in edit.container_ids for ident in topology.children(box)}
+        if self.push(edit, f"Ungroup {plural(len(edit.container_ids), 'container')}"):
+            self._context.set_selection(ident for ident in inside if topology.has(ident))
+
+    def put_into_racks(self) -> None:
+        """Ask how to stand what is in no rack into racks."""
+        from gui.dialogs.put_into_racks import PutIntoRacksDialog
+
+        parent = self.parent()
+        PutIntoRacksDialog(self._context, parent if isinstance(parent, QWidget) else None).open()
 
     def tidy(self) -> None:
         """Arrange all devices by role."""

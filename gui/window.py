@@ -243,6 +243,7 @@ class MainWindow(QMainWindow):
             "finding.previous": lambda: self._go_to_finding(-1),
             "insert.partners": self._show_partners,
             "view.outline": self._show_outline,
+            "view.racks": self._show_racks,
             "help.keys": self._help,
             "help.about": self._about,
         }
@@ -395,6 +396,10 @@ class MainWindow(QMainWindow):
     def _show_outline(self) -> None:
         if self.workspace is not None:
             self.workspace.show_outline()
+
+    def _show_racks(self) -> None:
+        if self.workspace is not None:
+            self.workspace.show_racks()
 
     def _show_partners(self) -> None:
         gpu = self._selected_gpu()

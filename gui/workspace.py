@@ -26,6 +26,8 @@ from gui.panels.outline import WIDTH as OUTLINE_WIDTH
 from gui.panels.outline import OutlinePanel
 from gui.panels.palette import PalettePanel
 from gui.panels.placement import PlacementPanel
+from gui.panels.rack_elevation import WIDTH as RACKS_WIDTH
+from gui.panels.rack_elevation import RackElevationPanel
 from gui.panels.status import StatusPanel
 from gui.panels.templates import TemplatesPanel
 from gui.panels.timeline import TimelinePanel
@@ -40,8 +42,8 @@ LEFT_WIDTH = 226
 RIGHT_WIDTH = 348
 BOTTOM_HEIGHT = 214
 FINDINGS_WIDTH = 380
-STATE_VERSION = 3
-CLOSED_AT_FIRST = ("outline",)
+STATE_VERSION = 4
+CLOSED_AT_FIRST = ("outline", "racks")
 
 
 class _Column(QScrollArea):
@@ -97,14 +99,24 @@ class Workspace:
             window.setCorner(corner, area)
         self.left = self._dock("devices", "Devices and properties", left, self._left_column())
         column = _Column("Job and traffic", (self.job, self.placement, self.traffic, self.memory))
+        self.racks = RackElevationPanel(context)
+        self.racks_dock = self._dock("racks", "Rack elevation", right, self.racks)
         self.right = self._dock("job", "Job, placement, traffic, memory", right, column)
+        window.splitDockWidget(self.racks_dock, self.right, Qt.Orientation.Horizontal)
         self.bottom = self._dock("step", "Step", bottom, self.timeline)
         self.findings_dock = self._dock("findings", "Findings", bottom, self.findings)
         window.splitDockWidget(self.bottom, self.findings_dock, Qt.Orientation.Horizontal)
         self.outline = OutlinePanel(context)
         self.outline_dock = self._dock("outline", "Outline", left, self.outline)
         window.splitDockWidget(self.left, self.outline_dock, Qt.Orientation.Horizontal)
-        self.docks = (self.left, self.right, self.bottom, self.findings_dock, self.outline_dock)
+        self.docks = (
+            self.left,
+            self.right,
+            self.bottom,
+            self.findings_dock,
+            self.outline_dock,
+            self.racks_dock,
+        )
         bar = window.statusBar()
         bar.setSizeGripEnabled(False)
         bar.addWidget(self.status, 1)
@@ -189,6 +201,19 @@ class Workspace:
                 [self.left, self.outline_dock], [LEFT_WIDTH, OUTLINE_WIDTH], Qt.Orientation.Horizontal
             )
             self.outline.tree.setFocus()
+        self._dock_toggled(True)
+
+    def show_racks(self) -> None:
+        """Show the rack elevation and go to it; when it has the focus, hide it."""
+        if self.racks_dock.isVisible() and self.racks.has_focus():
+            self.racks_dock.hide()
+            self.canvas.setFocus()
+        else:
+            self.racks_dock.show()
+            self._window.resizeDocks(
+                [self.racks_dock, self.right], [RACKS_WIDTH, RIGHT_WIDTH], Qt.Orientation.Horizontal
+            )
+            self.racks.take_focus()
         self._dock_toggled(True)
 
     def insert(self, kind: str, model: str, count: int) -> None:

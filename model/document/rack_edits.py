@@ -12,7 +12,7 @@ from model.text import plural
 from model.topology.equipment import equipment, mountable, things_in
 from model.topology.graph import Topology
 from model.topology.nesting import nesting_refusal
-from model.topology.racks import Thing, lowest_free, rack_height, units
+from model.topology.racks import Thing, lowest_free, rack_height, refusal, units
 from model.topology.types import Container, ContainerKind, Device
 
 _NEXT = {
@@ -88,15 +88,17 @@ def height_of(topology: Topology, thing: Thing) -> float:
     return thing.height_u or equipment(topology, thing).height_u or 1.0
 
 
-def move_within_racks(document: Document, ids: Iterable[str], rack: str, shift: int) -> PlaceInRack:
-    """Move things that have a U by `shift` U, into `rack` where they are in another."""
+def shifted(document: Document, ids: Iterable[str], by: int) -> PlaceInRack:
+    """Things that have a U of a rack, `by` U higher in the same rack; the others of `ids` are left out."""
     topology = document.topology
-    places = []
-    for ident in ids:
-        thing = thing_of(topology, ident)
-        if thing.u is not None:
-            places.append(RackPlace(ident, rack, thing.u + shift))
-    return PlaceInRack(tuple(places))
+    things = (thing_of(topology, ident) for ident in ids)
+    return PlaceInRack(
+        tuple(
+            RackPlace(thing.id, thing.parent, thing.u + by)
+            for thing in things
+            if thing.u is not None and rack_of(topology, thing) is not None
+        )
+    )
 
 
 def outermost(topology: Topology, ids: Iterable[str]) -> tuple[str, ...]:
@@ -290,4 +292,19 @@ def _common_parent(topology: Topology, ids: Sequence[str], kind: ContainerKind) 
         fits = order(topology.container(ident).kind) > order(kind)
         if fits and all(ident in path for path in others):
             return ident
+    return None
+
+
+def why_not(topology: Topology, places: Sequence[RackPlace]) -> str | None:
+    """Why `PlaceInRack(places)` would be refused, None when it would not; without doing it."""
+    try:
+        moved = {place.id: _placed(topology, place) for place in places}
+    except EditRefused as refused:
+        return str(refused)
+    for rack in dict.fromkeys(place.rack for place in places if place.rack is not None):
+        staying = [thing for thing in things_in(topology, rack) if thing.id not in moved]
+        arriving = [thing for thing in moved.values() if thing.parent == rack]
+        why = refusal(topology.container(rack), [*staying, *arriving])
+        if why:
+            return f"{why}."
     return None

@@ -85,7 +85,8 @@ def test_new_drawing_by_key_shows_everything(window: MainWindow, qtbot: Any) -> 
     assert workspace is not None
     assert window.stack.currentWidget() is workspace.canvas
     for dock in workspace.docks:
-        assert dock.isVisible() == (dock is not workspace.outline_dock), dock.objectName()
+        at_first = dock not in (workspace.outline_dock, workspace.racks_dock)
+        assert dock.isVisible() == at_first, dock.objectName()
     assert window.title_bar.state.text() == "nothing to save"
 
 
@@ -99,6 +100,38 @@ def test_outline_by_key_comes_with_the_focus_and_goes(window: MainWindow, qtbot:
     assert workspace.outline_dock.isVisible() and workspace.outline.tree.hasFocus()
     QTest.keyClick(window, Qt.Key.Key_O, both)
     assert not workspace.outline_dock.isVisible() and workspace.canvas.hasFocus()
+
+
+def test_racks_by_key_come_with_the_focus_and_go(window: MainWindow, qtbot: Any) -> None:
+    activate(window, qtbot)
+    cluster(window)
+    workspace = window.workspace
+    assert workspace is not None
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window, Qt.Key.Key_E, both)
+    assert workspace.racks_dock.isVisible() and workspace.racks.begin.hasFocus()
+    QTest.keyClick(window, Qt.Key.Key_E, both)
+    assert not workspace.racks_dock.isVisible() and workspace.canvas.hasFocus()
+
+
+def test_group_and_ungroup_by_key(window: MainWindow, qtbot: Any) -> None:
+    activate(window, qtbot)
+    cluster(window)
+    context, topology = window.context, window.context.document.document.topology
+    leaves = {device.id for device in topology.devices() if device.kind == "leaf"}
+    context.set_selection(leaves)
+    window.actions_.update_states()
+    QTest.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ControlModifier)
+    assert context.selection == {"rack0"}
+    assert [topology.device(ident).u for ident in sorted(leaves)] == list(range(1, len(leaves) + 1))
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window, Qt.Key.Key_G, both)
+    assert context.selection == leaves and not topology.has_container("rack0")
+    assert context.document.undo_stack.undoText() == "Ungroup 1 container"
+    context.document.undo_stack.undo()
+    assert topology.children("rack0") == tuple(sorted(leaves, key=lambda ident: topology.index_of(ident)))
+    window.actions_["edit.group_site"].trigger()
+    assert topology.container(context.document.document.topology.containers()[-1].id).kind == "site"
 
 
 def test_actions_follow_the_state(window: MainWindow) -> None:
@@ -219,7 +252,10 @@ def test_docks_do_not_overlap(window: MainWindow) -> None:
     cluster(window)
     QApplication.processEvents()
     assert window.workspace is not None
-    areas = [dock.geometry() for dock in window.workspace.docks]
+    window.workspace.show_racks()
+    QApplication.processEvents()
+    areas = [dock.geometry() for dock in window.workspace.docks if dock.isVisible()]
+    assert len(areas) == 5
     for number, first in enumerate(areas):
         assert not any(first.intersects(second) for second in areas[number + 1 :])
 
