@@ -105,7 +105,7 @@ def _link(reading: Reading, cabling: Cabling, link: Any, line: int) -> None:
         reading.broken(f"a link must be a mapping with endpoints, not {shown(link)}", line)
         return
     kind = link.get("type", "veth")
-    if kind in _NO_CABLES:
+    if isinstance(kind, str) and kind in _NO_CABLES:
         reading.ignored(f"Links of the type {kind} end at the machine that runs the lab: left out.", line)
         return
     endpoints = link.get("endpoints")
