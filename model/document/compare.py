@@ -145,8 +145,8 @@ def _other(pair: Pair, end: str) -> str:
 class _Comparing:
     def __init__(self, topology: Topology, built: Content) -> None:
         self._topology, self._built = topology, built
-        matching = match_things(topology, built)
-        self.matched, self._hosts = matching.devices, set(matching.containers.values())
+        self.matched = match_things(topology, built).devices
+        self._hosts = {topology.device(ident).parent for ident in self.matched.values()}
         self._their_name = {our: their for their, our in self.matched.items()}
         self.found: list[Difference] = []
         self.notes: list[str] = []

@@ -11,6 +11,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 
 from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from model.files.importing import ImportFormat
@@ -29,6 +30,7 @@ def has_atheris() -> bool:
 
 def by_hypothesis(one: ImportFormat, kept: Kept, seconds: float, tick: Tick) -> None:
     """Damage the samples and the corpus; a crash is kept in its smallest form."""
+    given(st.just(b""))(lambda data: None)()  # hypothesis' own start does not count
     end = time.monotonic() + seconds
     inputs = damaged([*samples(one.id), *kept.seeds()[:200]])
     smallest: list[tuple[bytes, Exception]] = []
