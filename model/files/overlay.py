@@ -133,6 +133,8 @@ class _Host:
 
     def _words(self, graph: ChosenGraph, channels: Sequence[ShownChannel]) -> list[str]:
         count, inside = len(graph.channels), graph.intra_bytes_per_s
+        if not count:
+            return ["NCCL found no way for it."]
         between = f" and {format_rate(graph.inter_bytes_per_s)} between hosts" if _has_net(graph) else ""
         said = [
             f"NCCL has {plural(count, 'channel')}, {format_rate(inside)} each inside the host{between}, "

@@ -75,6 +75,13 @@ def test_without_nvlink_the_way_is_over_pcie() -> None:
     assert set(graph.links) == {"node00.gpu0--node00.pcie0", "node00.gpu1--node00.pcie0"}
 
 
+def test_an_algorithm_without_channels() -> None:
+    overlay = Overlay("graph.xml", (*ring(Channel((0, 1))).graphs, ChosenGraph("nvls", (), 0.0, 0.0)))
+    _, nvls = show_overlay(opened(), overlay).graphs
+    assert nvls.words == ("NCCL found no way for it.",)
+    assert nvls.links == ()
+
+
 def test_a_host_that_is_too_small_is_refused() -> None:
     overlay = ring(Channel(tuple(range(9))))
     assert overlay_hosts(opened(), overlay) == ()
