@@ -6,14 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from gui.panels.facts import KIND_NAMES
+from gui.panels.inspector_form import Form
+from gui.panels.inspector_racks import RackForm
 from gui.panels.inspector_values import (
     Selected,
     common,
     container_lines,
     device_lines,
+    length_text,
     link_lines,
     selected,
     set_share,
@@ -21,13 +24,14 @@ from gui.panels.inspector_values import (
     title,
 )
 from gui.part_states import degradable, state_edits
-from gui.widgets.fields import ChoiceField, NumberField, ShareField, TextField
+from gui.widgets.fields import MIXED, AmountField, ChoiceField, NumberField, ShareField, TextField
 from gui.widgets.section import PADDING, SectionHeader
 from gui.widgets.style import label
 from model.catalog import catalog
 from model.document.edits import Batch, Edit, Rename, SetFields
 from model.errors import EditRefused
 from model.text import plural
+from model.topology.cables import cable_length_m
 from model.topology.graph import ThingKind
 from model.topology.types import DeviceKind, State
 
@@ -37,31 +41,7 @@ if TYPE_CHECKING:
 STATES = (("up", "Up"), ("degraded", "Degraded"), ("down", "Down"))
 MOST_RAILS = 4095
 MOST_LANES = 1_000_000
-
-
-class _Form(QWidget):
-    """Rows of a name and a field, which can be hidden."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.setAccessibleName(name)
-        self._rows = QFormLayout(self)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setHorizontalSpacing(8)
-        self._rows.setVerticalSpacing(5)
-        self._rows.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        self._rows.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-
-    def add(self, text: str, field: QWidget) -> None:
-        """A row."""
-        name = label(text, 11, 400, "2")
-        name.setMinimumWidth(50)
-        name.setBuddy(field)
-        self._rows.addRow(name, field)
-
-    def show_row(self, field: QWidget, shown: bool) -> None:
-        """Show or hide a row."""
-        self._rows.setRowVisible(field, shown)
+_MOST_MEASURED = 200
 
 
 _UNIT = re.compile(r"(?<=\d) (?=%|[GMkT]?B\b|ms\b|µs\b|s\b)")  # a figure and its unit stay in one line
@@ -93,13 +73,16 @@ class InspectorPanel(QWidget):
         self._lines.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._error = label("", 11, 500, wrap=True)
         self._error.setProperty("soft", "error")
-        names = _Form("Name")
+        names = Form("Name")
         names.add("Name", self.name)
         self._names = names
         column.addWidget(names)
         self._devices = self._device_form()
         self._links = self._link_form()
-        for form in (self._devices, self._links):
+        self.racks = RackForm(context)
+        self.racks.edited.connect(self._push)
+        self.racks.refused.connect(self._refuse)
+        for form in (self._devices, self._links, self.racks):
             column.addWidget(form)
         column.addWidget(self._error)
         column.addWidget(self._lines)
@@ -112,8 +95,8 @@ class InspectorPanel(QWidget):
         context.theme.changed.connect(self._show_icon)
         self.refresh()
 
-    def _device_form(self) -> _Form:
-        form = _Form("Device")
+    def _device_form(self) -> Form:
+        form = Form("Device")
         self.model = ChoiceField("Model")
         self.state = ChoiceField("State")
         self.state.set_options(STATES)
@@ -131,8 +114,8 @@ class InspectorPanel(QWidget):
         )
         return form
 
-    def _link_form(self) -> _Form:
-        form = _Form("Link")
+    def _link_form(self) -> Form:
+        form = Form("Link")
         self.lane = ChoiceField("Speed of one cable or lane")
         self.count = NumberField(1, MOST_LANES, "Cables or lanes")
         self.link_state = ChoiceField("Link state")
@@ -141,7 +124,15 @@ class InspectorPanel(QWidget):
         form.add("Speed", self.lane)
         form.add("Count", self.count)
         form.add("State", self.link_state)
+        self.length = AmountField("Length of a cable", "m")
         form.add("Capacity", self.share)
+        form.add("Length", self.length)
+        self.length.committed.connect(
+            lambda length: self._push(
+                SetFields("link", self._ids("link"), {"length_m": length}), "Set length"
+            )
+        )
+        self.length.refused.connect(self._refuse)
         self.lane.committed.connect(
             lambda speed: self._push(SetFields("link", self._ids("link"), {"lane_bytes_per_s": float(speed)}))
         )
@@ -162,6 +153,7 @@ class InspectorPanel(QWidget):
         self._names.setVisible(what.count == 1)
         self._devices.setVisible(bool(what.devices))
         self._links.setVisible(bool(what.links))
+        self.racks.setVisible(self.racks.show_for(what))
         if what.empty:
             self.header.set_title("Properties")
             self.header.set_note("")
@@ -212,6 +204,12 @@ class InspectorPanel(QWidget):
         self.count.set_value(common(link.count for link in what.links))
         self.link_state.set_value(common(link.state.value for link in what.links))
         self.share.set_value(common(link.share for link in what.links))
+        topology = self._context.document.document.topology
+        lengths = {link.length_m for link in what.links}
+        by_racks = {length_text(cable_length_m(topology, link)) for link in what.links[:_MOST_MEASURED]}
+        otherwise = by_racks.pop() if len(by_racks) == 1 else MIXED
+        length = lengths.pop() if len(lengths) == 1 else None
+        self.length.set_value(length, otherwise=otherwise, mixed=bool(lengths))
 
     def _show_lines(self, what: Selected) -> None:
         analysis = self._context.analysis
@@ -221,7 +219,7 @@ class InspectorPanel(QWidget):
             if what.devices:
                 lines = device_lines(document, what.devices[0], analysis)
             elif what.links:
-                lines = link_lines(what.links[0], analysis)
+                lines = link_lines(document.topology, what.links[0], analysis)
             else:
                 lines = container_lines(document, what.containers[0])
         elif what.devices:
@@ -276,10 +274,13 @@ class InspectorPanel(QWidget):
             self._context.document.push(edit, text or "Change")
         except EditRefused as refusal:
             self.refresh()
-            self._error.setText(str(refusal))
-            self._error.show()
+            self._refuse(str(refusal))
             return False
         return True
+
+    def _refuse(self, reason: str) -> None:
+        self._error.setText(reason)
+        self._error.show()
 
     def sizeHint(self) -> QSize:
         return QSize(226, 320)

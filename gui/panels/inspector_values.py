@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gui.panels.facts import KIND_NAMES, LINK_NAMES, facts, gigabytes
+from gui.panels.rack_rows import total_power, total_weight
+from model.catalog import catalog
 from model.document.document import Document
 from model.document.edits import SetFields
 from model.step.report import Analysis
-from model.text import format_percent, format_port, format_ratio, format_seconds, plural
+from model.text import format_percent, format_port, format_ratio, format_seconds, plural, three_digits
+from model.topology.cables import cable_class, cable_length_m
+from model.topology.equipment import rack_totals
+from model.topology.graph import Topology
 from model.topology.ports import port_use, ports_of, spec_of
-from model.topology.types import NETWORK_LINKS, Container, Device, Link, State
+from model.topology.types import NETWORK_LINKS, Container, ContainerKind, Device, Link, State
 
 Value = TypeVar("Value")
 
@@ -109,12 +114,31 @@ def device_lines(document: Document, device: Device, analysis: Analysis | None) 
     return tuple(lines)
 
 
-def link_lines(link: Link, analysis: Analysis | None) -> tuple[str, ...]:
-    """Facts of one link: its capacity now, and its load in both directions."""
+def length_text(length_m: float | None) -> str:
+    """ "12.3 m"."""
+    return "—" if length_m is None else f"{three_digits(length_m)} m"
+
+
+def cable_line(topology: Topology, link: Link) -> str:
+    """Length, class and delay of a cable: "2.31 m, passive copper, 11.6 ns"; empty where none is known."""
+    length = cable_length_m(topology, link)
+    if length is None:
+        return ""
+    kind = cable_class(length, link.lane_bytes_per_s).name
+    nanoseconds = length * catalog().cables.ns_per_m
+    delay = f"{three_digits(nanoseconds)} ns" if nanoseconds < 1000 else format_seconds(nanoseconds * 1e-9)
+    return f"{length_text(length)}, {kind[:1].lower() + kind[1:]}, {delay}"
+
+
+def link_lines(topology: Topology, link: Link, analysis: Analysis | None) -> tuple[str, ...]:
+    """Facts of one link: its capacity now, its cable, and its load in both directions."""
     now = link.capacity_bytes_per_s
     lines = [f"{gigabytes(now)} each direction"]
     if now != link.nominal_bytes_per_s:
         lines[0] += f", built for {gigabytes(link.nominal_bytes_per_s)}"
+    cable = cable_line(topology, link)
+    if cable:
+        lines.append(cable)
     report = analysis.report if analysis is not None else None
     if report is None or link.id not in report.fabric.link_ids:
         return tuple(lines)
@@ -134,15 +158,21 @@ def link_lines(link: Link, analysis: Analysis | None) -> tuple[str, ...]:
 
 
 def container_lines(document: Document, container: Container) -> tuple[str, ...]:
-    """Facts of one container: what it holds."""
+    """Facts of one container: what it holds, and of a rack its sums."""
     kinds: dict[str, int] = {}
     for ident in document.topology.descendants(container.id):
         if document.topology.has_device(ident):
             kind = document.topology.device(ident).kind.value
             kinds[kind] = kinds.get(kind, 0) + 1
-    if not kinds:
-        return ("empty",)
-    return (", ".join(f"{count:,} × {KIND_NAMES[kind]}" for kind, count in kinds.items()),)
+    held = ", ".join(f"{count:,} × {KIND_NAMES[kind]}" for kind, count in kinds.items()) or "empty"
+    if container.kind is not ContainerKind.RACK:
+        return (held,)
+    totals = rack_totals(document.topology, container)
+    return (
+        held,
+        f"{totals.free_u} of {totals.height_u:g} U free",
+        f"power {total_power(totals)}, weight {total_weight(totals)}",
+    )
 
 
 def speed_options(links: tuple[Link, ...]) -> tuple[tuple[str, str], ...]:

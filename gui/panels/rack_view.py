@@ -24,7 +24,7 @@ from gui.panels.rack_paint import Look, RackPainter, described
 from gui.panels.rack_rows import Bar, RackFloor, bar_lines, total_power, total_weight
 from gui.widgets.tool_tips import ToolTips
 from model.document.edits import Edit
-from model.document.rack_edits import PlaceInRack, RackPlace, next_place, rack_of, shifted, thing_of
+from model.document.rack_edits import PlaceInRack, RackPlace, into_rack, rack_of, shifted, thing_of
 from model.errors import EditRefused
 from model.text import plural
 
@@ -375,15 +375,18 @@ class RackView(QAbstractScrollArea):
         self._push(PlaceInRack(tuple(RackPlace(ident, None) for ident in ids)), "Take out of the rack")
 
     def move_to_free(self) -> None:
-        """Move each selected thing to the lowest free U of its rack, one after the other."""
-        topology = self.context.document.document.topology
+        """Move the selected things to the lowest free U of their racks, as one step."""
+        document = self.context.document.document
+        by_rack: dict[str, list[str]] = {}
         for ident in self._in_racks():
-            rack = rack_of(topology, thing_of(topology, ident))
-            place = None if rack is None else next_place(topology, rack, ident)
-            if place is None:
-                self.context.say(f"{ident} finds no free U in its rack.")
-            elif place.u != thing_of(topology, ident).u:
-                self._push(PlaceInRack((place,)), f"Move {ident} to U {place.u}")
+            by_rack.setdefault(thing_of(document.topology, ident).parent or "", []).append(ident)
+        places = [place for rack, ids in by_rack.items() for place in into_rack(document, ids, rack).places]
+        without = next((place.id for place in places if place.u is None), None)
+        if without is not None:
+            self.context.say(f"{without} finds no free U in its rack.")
+        elif places:
+            what = places[0].id if len(places) == 1 else plural(len(places), "thing")
+            self._push(PlaceInRack(tuple(places)), f"Move {what} to the lowest free U")
 
     def show_on_drawing(self) -> None:
         """Bring the selected things into view on the drawing."""

@@ -188,3 +188,57 @@ class TextField(QLineEdit):
             self.setText(self._shown)
         else:
             super().keyPressEvent(event)
+
+
+class AmountField(QLineEdit):
+    """A number of at least 0 that may be unknown: an empty field. `committed` gives it, or None.
+
+    `factor` is what one of the shown unit is in the unit of the value ("kW": 1000). What is no number is
+    taken back and told by `refused`.
+    """
+
+    committed = Signal(object)
+    refused = Signal(str)
+
+    def __init__(
+        self, name: str, unit: str, parent: QWidget | None = None, *, factor: float = 1.0, whole: bool = False
+    ) -> None:
+        super().__init__(parent)
+        self._name, self._unit, self._factor, self._whole = name, unit, factor, whole
+        self._shown = ""
+        self.setAccessibleName(name)
+        set_font(self, 12, 600)
+        self.editingFinished.connect(self._finished)
+
+    def set_value(self, value: float | None, *, otherwise: str = "—", mixed: bool = False) -> None:
+        """Show a value without a signal. None shows `otherwise`, faintly; so does "mixed"."""
+        text = "" if value is None else f"{value / self._factor:.10g} {self._unit}".strip()
+        self._shown = text
+        self.setPlaceholderText(MIXED if mixed else otherwise)
+        self.setText(text)
+
+    def _finished(self) -> None:
+        text = self.text().strip()
+        if text == self._shown:
+            self.setText(self._shown)
+            return
+        number = text.removesuffix(self._unit).strip().replace(",", "") if self._unit else text.strip()
+        try:
+            value = None if not number else float(number) * self._factor
+        except ValueError:
+            value = -1.0
+        if value is not None and (not 0 <= value < 1e15 or (self._whole and value != int(value))):
+            self.setText(self._shown)
+            kind = "a whole number" if self._whole else "a number"
+            self.refused.emit(
+                f"{self._name} is {kind} from 0 on, or empty where it is not known; not {text[:40]}."
+            )
+            return
+        self._shown = text
+        self.committed.emit(int(value) if self._whole and value is not None else value)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.text() != self._shown:
+            self.setText(self._shown)
+        else:
+            super().keyPressEvent(event)

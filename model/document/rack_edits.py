@@ -217,12 +217,20 @@ def described(edit: Batch) -> str:
     return f"{plural(placed, 'thing')} into {plural(racks, 'rack')}"
 
 
-def next_place(topology: Topology, rack: Container, ident: str) -> RackPlace | None:
-    """The lowest place of a rack where a thing fits; None where there is none."""
-    thing = thing_of(topology, ident)
-    others = [one for one in things_in(topology, rack.id) if one.id != ident]
-    u = lowest_free(rack, others, height_of(topology, thing))
-    return None if u is None else RackPlace(ident, rack.id, u)
+def into_rack(document: Document, ids: Iterable[str], rack: str) -> PlaceInRack:
+    """The edit that puts things into a rack, each at the lowest U that is free then; where there is none, at
+    no U. Raises `EditRefused` for what is no rack."""
+    topology = document.topology
+    target = topology.container(rack)
+    chosen = tuple(dict.fromkeys(ids))
+    standing = [thing for thing in things_in(topology, rack) if thing.id not in chosen]
+    places = []
+    for ident in chosen:
+        moved = _placed(topology, RackPlace(ident, rack))
+        u = lowest_free(target, standing, moved.height_u or 1.0)
+        standing.append(replace(moved, u=u))
+        places.append(RackPlace(ident, rack, u))
+    return PlaceInRack(tuple(places))
 
 
 def _stacked(

@@ -17,7 +17,7 @@ from model.document.rack_edits import (
     described,
     group,
     group_kind,
-    next_place,
+    into_rack,
     outermost,
     put_into_racks,
     ungroup,
@@ -197,11 +197,17 @@ def test_put_into_racks_takes_as_many_as_fit_and_says_what_does_not() -> None:
         put_into_racks(high, (), per_rack=0)
 
 
-def test_the_next_free_place() -> None:
-    topology = hall().topology
-    assert next_place(topology, topology.container("A2"), "leaf0") == RackPlace("leaf0", "A2", 1)
-    full = Topology((), (), [Container("r", RACK, height_u=2.0), Container("t", TRAY, height_u=3.0)])
-    assert next_place(full, full.container("r"), "t") is None
+def test_into_a_rack_at_the_lowest_free_units() -> None:
+    document = hall()
+    edit = into_rack(document, ("node09", "leaf0", "node07"), "A2")
+    assert edit == places(("node09", "A2", 1), ("leaf0", "A2", 2), ("node07", "A2", 7))
+    edit.apply(document)
+    full = Document(
+        Topology((), (), [Container("r", RACK, height_u=2.0), Container("t", TRAY, height_u=3.0)])
+    )
+    assert into_rack(full, ("t",), "r") == places(("t", "r", None))
+    with pytest.raises(EditRefused, match="hall is a pod"):
+        into_rack(document, ("node09",), "hall")
 
 
 _THINGS = [f"n{number}" for number in range(5)]
