@@ -8,8 +8,9 @@ from typing import Literal
 
 from model.errors import RailsketchError
 from model.job.choices import legal_values
-from model.job.legality import Violation, violations
+from model.job.legality import violations
 from model.job.parameters import active_parameters, model_parameters
+from model.job.rule import Violation
 from model.job.shape import ModelShape, model_shape
 from model.job.spec import JobSpec
 from model.text import plural, three_digits

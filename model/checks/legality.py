@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from model.checks.situation import Situation, short
-from model.job.legality import Violation
+from model.job.rule import Violation
 from model.job.spec import JobSpec
 from model.step.report import Finding, Severity
 from model.text import plural, sentence, whole

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.job.legality import Violation
+from model.job.rule import Violation
 from model.job.spec import JobSpec
 from model.placement.types import Placement
 from model.step.report import StepReport

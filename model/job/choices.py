@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import get_args
 
 from model.errors import InputError
-from model.job.legality import divisors, nearest_multiples, violations
+from model.job.legality import violations
+from model.job.rule import divisors, nearest_multiples
 from model.job.shape import model_shape
 from model.job.sizes import replicas
 from model.job.spec import Algorithm, Calibration, JobSpec, parse_job

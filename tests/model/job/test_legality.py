@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.errors import JobError
-from model.job.legality import divisors, nearest_multiples, refuse_illegal, violations
+from model.job.legality import refuse_illegal, violations
+from model.job.rule import divisors, nearest_multiples
 from model.job.shape import model_shape
 from model.job.sizes import grid_of, microbatches
 from model.job.spec import JobSpec, parse_job
