@@ -108,6 +108,7 @@ class _Work:
         self.speeds: list[float] = []
         self.latencies: dict[str, float] = {}
         self._unsized: Counter[str] = Counter()
+        self._kinds: dict[tuple[DeviceKind, str, DeviceKind, str], LinkKind | None] = {}
 
     def drawing(self, *, whole: bool) -> Drawing:
         """Network cards first, so that tiers and models see what is on the network."""
@@ -257,7 +258,10 @@ class _Work:
 
     def _link(self, edge: Edge, speed: float) -> None:
         a, b = self.builder.of(self.ids[edge.a]), self.builder.of(self.ids[edge.b])
-        kind = edge.kind or self._kind(a, b)
+        ends = (a.kind, a.model, b.kind, b.model)
+        if ends not in self._kinds:
+            self._kinds[ends] = self._kind(a, b)
+        kind = edge.kind or self._kinds[ends]
         count = edge.count
         if kind in SCALE_UP_LINKS:
             lane = _scale_up_lane(a, b)

@@ -23,6 +23,7 @@ class Models:
         self._reading = reading
         self._gpu = gpu or catalog().default_model(DeviceKind.GPU)
         self._network = network
+        self._asked_network: LinkKind | None = None
 
     def gpu(self) -> GpuSpec:
         """What GPUs without a model are."""
@@ -30,9 +31,11 @@ class Models:
 
     def network(self) -> LinkKind:
         """The kind of network links."""
-        why = "Switches and network cards follow from it."
-        question = Question("network", "Which network is it?", self._network, _NETWORKS, why=why)
-        return LinkKind(self._reading.ask(question))
+        if self._asked_network is None:
+            why = "Switches and network cards follow from it."
+            question = Question("network", "Which network is it?", self._network, _NETWORKS, why=why)
+            self._asked_network = LinkKind(self._reading.ask(question))
+        return self._asked_network
 
     def network_bytes_per_s(self) -> float:
         """The speed of a network link that has none in the file."""
