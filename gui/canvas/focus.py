@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+import numpy as np
+from PySide6.QtCore import QObject, QRectF, Signal
 
 from gui.canvas.scene_painter import Clear
 from model.topology.types import DeviceKind
@@ -63,8 +64,7 @@ class Focus(QObject):
         self.route, self.reason, self._chosen = None, "", 0
         self._ask()
         self._say()
-        if self._clear is not None and not self._all_seen(self._clear.devices):
-            self._view.fit_to(self._view.scene_data.index.bounds(self._clear.devices))
+        self._show()
 
     def _ask(self) -> None:
         ids = self._context.focus
@@ -94,15 +94,18 @@ class Focus(QObject):
         self.reason = answer.reason
         self._chosen = min(self._chosen, max(len(self.ways) - 1, 0))
         self._say()
-        if first and self._clear is not None and not self._all_seen(self._clear.devices):
-            self._view.fit_to(self._view.scene_data.index.bounds(self._clear.devices))
+        if first:
+            self._show()
 
-    def _all_seen(self, devices: frozenset[str]) -> bool:
-        box = self._view.scene_data.index.bounds(devices)
-        seen = self._view.camera.visible()
-        return box is None or (
-            box[0] >= seen[0] and box[1] >= seen[1] and box[2] <= seen[2] and box[3] <= seen[3]
-        )
+    def _show(self) -> None:
+        """Fit what is clear where a part of it is out of sight or under the card."""
+        view = self._view
+        box = view.scene_data.index.bounds(self._clear.devices) if self._clear is not None else None
+        if box is None:
+            return
+        x0, y0, x1, y1 = view.camera.boxes(np.array(box)).tolist()
+        if not view.free_area().adjusted(-20, -20, 20, 20).contains(QRectF(x0, y0, x1 - x0, y1 - y0)):
+            view.fit_to(box)
 
     def _say(self) -> None:
         self._clear = self._what_is_clear()

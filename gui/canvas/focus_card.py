@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gui.canvas.view import CanvasView
 
 WIDTH = 400
+_ROW = 22
 _HOPS = ("Hop", "Share", "Capacity", "Load")
 _PARTNERS = ("Partner", "Sends", "Gets")
 _LINKS = ("Other end", "Capacity", "Out", "In")
@@ -86,7 +87,7 @@ class FocusCard(QFrame):
 
     def sizeHint(self) -> QSize:
         rows = sum(1 + len(row.children) * (len(self._shown) == 1) for row in self._shown)
-        list_height = 30 + 22 * max(rows, 1) if self._shown else 0
+        list_height = 34 + _ROW * max(rows, 1) if self._shown else 0
         ways = 30 if self.ways is not None else 0
         return QSize(WIDTH, 46 + self.note.heightForWidth(WIDTH - 24) + ways + min(list_height, 330))
 
@@ -208,6 +209,7 @@ def _item(row: Row) -> QTreeWidgetItem:
     item = QTreeWidgetItem(list(row.cells))
     item.setData(0, Qt.ItemDataRole.UserRole, row.ids)
     item.setToolTip(0, row.cells[0])
+    item.setSizeHint(0, QSize(0, _ROW))
     for column in range(1, len(row.cells)):
         item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
     return item

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from gui.canvas.container_painter import short_name
 from gui.canvas.scene import Scene
 from model.job.exchange import EXCHANGE_DIMENSIONS, dimension_name
 from model.text import (
@@ -52,7 +53,8 @@ def way_text(way: RouteWay, policy: str) -> str:
     over = " and ".join(dict.fromkeys(leg[2] for leg in way.legs))
     relay = f", handed on by {way.legs[0][1]} (PXN)" if len(way.legs) > 1 else ""
     delay = sum(max(hop.latency_s for hop in hops) for hops in _stages(way).values())
-    return f"{what}. By {over}{relay}; {_POLICIES[policy]}; {format_seconds(delay)} on cables and switches."
+    late = f"; {format_seconds(delay)} on the links" if delay > 0 else ""
+    return f"{what}. By {over}{relay}; {_POLICIES[policy]}{late}."
 
 
 def hop_rows(way: RouteWay, scene: Scene) -> list[Row]:
@@ -121,7 +123,8 @@ def _stages(way: RouteWay) -> dict[int, list[Hop]]:
 
 def _hop_row(hop: Hop, scene: Scene, number: str) -> Row:
     index = scene.index
-    name = f"{number}{hop.source} → {hop.target}"
+    home = hop.source.rpartition(".")[0]
+    name = f"{number}{hop.source} → {short_name(hop.target, home or None)}"
     capacity, load = format_rate(hop.capacity_bytes_per_s), "—"
     if hop.link in index.link_row:
         link = index.links[index.link_row[hop.link]]

@@ -72,7 +72,6 @@ class MarkPainter:
         control[shown] = camera.points(curves.control[shown])
         some = curves.like(control)
         self._chosen(painter, strands, some, width, loads, chosen)
-        self._oversubscribed(painter, some, width, loads, shown)
         view = QRectF(0, 0, camera.width, camera.height)
         solid = _device_boxes(scene, camera, level)
         self._badges(painter, some, now_and_worst, shown, level, view, (occupied, solid))
@@ -80,6 +79,31 @@ class MarkPainter:
         self._counts(painter, strands, some, shown, chosen, level, camera.zoom, occupied)
         if level >= Level.PORTS:
             self._rates(painter, scene, strands, some, loads, shown, occupied)
+
+    def patterns(
+        self,
+        painter: QPainter,
+        curves: Curves,
+        width: FloatArray,
+        loads: StrandLoads,
+        *,
+        rows: IntArray,
+        shown: IntArray,
+        camera: Camera,
+    ) -> None:
+        """The pattern on the oversubscribed directions of the strands `rows`, right above their lines. How
+        many of all `shown` there are decides how loud it is.
+        """
+        found = np.argwhere(loads.over[rows])
+        if not len(found):
+            return
+        total = int(loads.over[shown].sum())
+        if total > PATTERN_LIMIT:
+            least = np.partition(loads.ratio[shown][loads.over[shown]], -PATTERN_LIMIT)[-PATTERN_LIMIT]
+            found = found[loads.ratio[rows][found[:, 0], found[:, 1]] >= least]
+        control = np.zeros_like(curves.control)
+        control[rows] = camera.points(curves.control[rows])
+        self._oversubscribed(painter, curves.like(control), width, loads, rows, found, total > CROWD)
 
     # Chosen links
 
@@ -114,16 +138,19 @@ class MarkPainter:
     # Oversubscription
 
     def _oversubscribed(
-        self, painter: QPainter, curves: Curves, width: FloatArray, loads: StrandLoads, shown: IntArray
+        self,
+        painter: QPainter,
+        curves: Curves,
+        width: FloatArray,
+        loads: StrandLoads,
+        rows: IntArray,
+        found: NDArray[np.int64],
+        crowd: bool,
     ) -> None:
-        found = np.argwhere(loads.over[shown])
-        if not len(found):
-            return
-        ratio = loads.ratio[shown][found[:, 0], found[:, 1]]
+        ratio = loads.ratio[rows][found[:, 0], found[:, 1]]
         found = found[np.argsort(-ratio, kind="stable")][:PATTERN_LIMIT][::-1]
-        strands = shown[found[:, 0]]
+        strands = rows[found[:, 0]]
         halves = curves.taken(strands).halves()[np.arange(len(strands)), found[:, 1]]
-        crowd = len(found) > CROWD
         wide = (np.maximum(width[strands], 1.0) + (OVER_EXTRA / 2 if crowd else OVER_EXTRA)).tolist()
         paths = half_paths(curves.like(halves))
         self._pattern(painter, paths, wide, crowd)

@@ -116,6 +116,26 @@ def _dimension(scene: Scene) -> Dimension:
     return "tp"
 
 
+def _extent(scene: Scene, size: tuple[int, int] | None) -> tuple[float, float, float, float]:
+    """All that is drawn, with the arches of links over it; how high the far view is depends on its zoom."""
+    box = scene.index.bounds()
+    if box is None:
+        return (0.0, 0.0, _LEAST_PX, _LEAST_PX / 2)
+    for _ in range(3):
+        zoom = _zoom(box, size)
+        box = scene.extent(box, level_at(zoom), zoom)
+    return box
+
+
+def _zoom(box: tuple[float, float, float, float], size: tuple[int, int] | None) -> float:
+    """The zoom at which a box is drawn: on a page of its own size, or on one of a size in pixels."""
+    width, height = max(box[2] - box[0], 1.0), max(box[3] - box[1], 1.0)
+    if size is None:
+        return max(MIN_ZOOM, min(1.0, (_MOST_PX - 2 * _MARGIN) / max(width, height)))
+    room = (size[0] - 2 * _MARGIN, size[1] - 3 * _MARGIN - legend_size(size[0] - 2 * _MARGIN).height())
+    return max(MIN_ZOOM, min(1.0, room[0] / width, room[1] / height))
+
+
 class _Picture:
     """One drawing on a page of its own size; `cropped`: there is more of it around the box."""
 
@@ -132,7 +152,7 @@ class _Picture:
         self.box = box or (0.0, 0.0, _LEAST_PX, _LEAST_PX / 2)
         width, height = self.box[2] - self.box[0], self.box[3] - self.box[1]
         if size is None:
-            zoom = max(MIN_ZOOM, min(1.0, (_MOST_PX - 2 * _MARGIN) / max(width, height, 1.0)))
+            zoom = _zoom(self.box, None)
             page_width = max(_LEAST_PX, width * zoom + 2 * _MARGIN)
             self.legend = legend_size(page_width - 2 * _MARGIN)
             page = (page_width, height * zoom + 3 * _MARGIN + self.legend.height())

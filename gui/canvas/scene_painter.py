@@ -159,7 +159,12 @@ class ScenePainter:
         for _step in self.links_steps(inside=inside):
             pass
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._links[inside].paint(painter, self.loads()[0])
+        now = self.loads()[0]
+        self._links[inside].paint(painter, now)
+        rows = self.shown[self.strands.inside[self.shown] == inside]
+        self._marks.patterns(
+            painter, self.curves, self.width, now, rows=rows, shown=self.shown, camera=self.camera
+        )
 
     def paint_far(self, painter: QPainter) -> None:
         """Far out, tiles and tiers with their loads."""

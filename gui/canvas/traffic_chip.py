@@ -35,9 +35,9 @@ class TrafficChip(QToolButton):
     def show_state(self) -> None:
         """Say what is shown; where it is not all, in the colour of what is chosen."""
         of = self._context.traffic_of
-        self.setText("All traffic" if of is None else f"Only {dimension_name(of)}")
+        self.setText("All traffic ▾" if of is None else f"Only {dimension_name(of)} ▾")
         self.setToolTip("Show the traffic of one dimension alone" if of is None else "Show all traffic (Esc)")
-        self.setAccessibleName(f"Traffic shown: {self.text()}")
+        self.setAccessibleName(f"Traffic shown: {self.text().rstrip(' ▾')}")
         set_style(self, tone="" if of is None else "accent")
 
     def _fill(self) -> None:

@@ -36,14 +36,14 @@ def test_links_show_only_what_the_dimension_puts_on_them(analysed: CanvasView) -
 
 def test_the_menu_of_the_chip_chooses_and_escape_resets(analysed: CanvasView) -> None:
     chip, context = analysed.overlay.traffic, analysed.context
-    assert chip.text() == "All traffic"
+    assert chip.text() == "All traffic ▾"
     chip.menu().aboutToShow.emit()
     actions = {action.text(): action for action in chip.menu().actions()}
     assert actions["Only DP"].isEnabled() and not actions["Only EP"].isEnabled()
     actions["Only DP"].trigger()
-    assert context.traffic_of == "dp" and chip.text() == "Only DP"
+    assert context.traffic_of == "dp" and chip.text() == "Only DP ▾"
     QTest.keyClick(analysed, Qt.Key.Key_Escape)
-    assert context.traffic_of is None and chip.text() == "All traffic"
+    assert context.traffic_of is None and chip.text() == "All traffic ▾"
 
 
 def test_hover_and_dots_speak_of_the_dimension(analysed: CanvasView) -> None:
