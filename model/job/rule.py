@@ -75,4 +75,5 @@ def neighbours(value: int, legal: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def say(values: tuple[int, ...], what: str = "nearest") -> str:
+    """The end of a sentence that names legal values; empty where there are none."""
     return f"; {what} {name_list([whole(value) for value in values])}" if values else ""

@@ -62,6 +62,14 @@ def test_what_is_missing_is_completed_and_said() -> None:
     assert row.group == "A100 without vTrain"
 
 
+@pytest.mark.parametrize(("ident", "unit"), [("narayanan21-x", "matrix-list"), ("mosaic-x", "layer")])
+def test_zero_3_of_2021_gathers_lists_of_matrices(ident: str, unit: str) -> None:
+    row = row_of(case(id=ident, parallel={"zero": 3, "tp": 1, "dp": 64}))
+    assert row.job["parallel"]["zero3_unit"] == unit
+    assert any(text.startswith("gathers by") for text in row.completed)
+    assert row_of(case(id=ident)).job["parallel"]["zero3_unit"] == "layer"
+
+
 def test_rows_without_shape_sizes_or_gpu_say_why() -> None:
     nameless = row_of(case(model={"family": "Nemotron_3_Nano", "seq": 8192}))
     assert nameless.job == {}
