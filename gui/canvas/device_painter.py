@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -302,6 +302,22 @@ class DevicePainter:
                     px=9,
                     height=14,
                 )
+
+    def pins(self, painter: QPainter, boxes: Sequence[QRectF]) -> None:
+        """A pin on the upper left corner of what layouts leave where it is."""
+        paper = QPen(self.theme.color("canvas"), 4.4, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap)
+        for box in boxes:
+            foot = box.topLeft() + QPointF(3.0, 3.0)
+            head = foot + QPointF(-4.0, -5.5)
+            painter.setPen(paper)
+            painter.drawLine(foot, head)
+            painter.setPen(
+                QPen(self.theme.color("text"), 1.6, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap)
+            )
+            painter.drawLine(foot, head)
+            painter.setPen(QPen(self.theme.color("canvas"), 1.4))
+            painter.setBrush(self.theme.color("accent"))
+            painter.drawEllipse(head, 4.2, 4.2)
 
     @staticmethod
     def _cross(painter: QPainter, rect: QRectF, color: QColor) -> None:

@@ -16,8 +16,6 @@ from gui.theme import Theme
 from model.placement.resolve import partners
 
 DOT_LIMIT = 3000
-KEY_Y = 92.0
-"""Where the key of the partners stands: under the controls, also where they take two rows."""
 _DOT_SPACING_PX = 46.0
 _DOT_SPEED_PX = 120.0
 
@@ -83,8 +81,10 @@ class Foreground:
             ):
                 out.drawEllipse(point, 3.2, 3.2)
 
-    def partners_of(self, out: QPainter, painter: ScenePainter, gpu: str) -> None:
-        """Lines from a GPU to its partners, with the letters of the dimensions that they share."""
+    def partners_of(self, out: QPainter, painter: ScenePainter, gpu: str, top: float) -> None:
+        """Lines from a GPU to its partners, with the letters of the dimensions that they share, and at `top`
+        what they stand for.
+        """
         report = painter.scene.report
         index = painter.scene.index
         start = painter.box_of(gpu)
@@ -112,14 +112,12 @@ class Foreground:
         out.setBrush(Qt.BrushStyle.NoBrush)
         out.setPen(QPen(accent, 3))
         out.drawRoundedRect(start.adjusted(-3, -3, 3, 3), 6, 6)
-        self._letters(out, painter, gpu, "".join(dict.fromkeys("".join(letters.values()))))
+        self._letters(out, QPointF(painter.camera.width / 2, top + 18), gpu, set("".join(letters.values())))
 
-    def _letters(self, out: QPainter, painter: ScenePainter, gpu: str, used: str) -> None:
-        """What the letters on partners stand for, at the top of the view."""
+    def _letters(self, out: QPainter, middle: QPointF, gpu: str, used: set[str]) -> None:
         names = [f"{letter} = {name.upper()}" for name, letter in LETTERS.items() if letter in used]
         said = ", ".join(names) if names else "none in this job"
         text = f"Partners of {gpu}: {said}"
-        middle = QPointF(painter.camera.width / 2, KEY_Y)
         panel, ink = self.theme.color("panel"), self.theme.color("text")
         self.lettering.pill(
             out, text, middle, fill=panel, ink=ink, border=self.theme.color("accent"), px=11, height=24

@@ -68,7 +68,11 @@ class Frame:
     def ready(self, camera: Camera, level: Level) -> bool:
         """Whether the layers of a view are painted; `image` then only lays them on each other."""
         self.prepare(camera, level)
-        return self._ground is not None and self._gpu_key == (self._view_key, self.scene.gpus_version)
+        return self._ground is not None and self._gpu_key == self._over_key
+
+    @property
+    def _over_key(self) -> tuple[object, ...]:
+        return (self._view_key, self.scene.gpus_version, self.scene.pins)
 
     def begin(self, camera: Camera, level: Level) -> None:
         """Get the layers of a view painted by `go_on`."""
@@ -89,7 +93,7 @@ class Frame:
         return self._work is None
 
     def _steps(self, camera: Camera) -> Iterator[None]:
-        gpu_key = (self._view_key, self.scene.gpus_version)
+        gpu_key = self._over_key
         if self._ground is None:
             ground, trays = self._blank(camera), self._blank(camera, clear=True)
             with QPainter(ground) as painter:

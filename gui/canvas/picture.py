@@ -81,7 +81,7 @@ def picture_bytes(
     scene.set_analysis(analysis)
     scene.show("peak", 0.0)
     scene.set_dimension(colour_by or _dimension(scene))
-    box = scene.index.bounds(ids) if ids else scene.index.bounds()
+    box = scene.index.bounds(ids) if ids else _extent(scene, size)
     picture = _Picture(
         scene, theme_named(theme) if isinstance(theme, str) else theme, size, box, cropped=bool(ids)
     )
@@ -116,11 +116,11 @@ def _dimension(scene: Scene) -> Dimension:
     return "tp"
 
 
-def _extent(scene: Scene, size: tuple[int, int] | None) -> tuple[float, float, float, float]:
+def _extent(scene: Scene, size: tuple[int, int] | None) -> tuple[float, float, float, float] | None:
     """All that is drawn, with the arches of links over it; how high the far view is depends on its zoom."""
     box = scene.index.bounds()
     if box is None:
-        return (0.0, 0.0, _LEAST_PX, _LEAST_PX / 2)
+        return None
     for _ in range(3):
         zoom = _zoom(box, size)
         box = scene.extent(box, level_at(zoom), zoom)

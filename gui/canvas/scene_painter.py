@@ -205,6 +205,26 @@ class ScenePainter:
                     out.setRenderHint(QPainter.RenderHint.Antialiasing)
                     self._containers.titles(out, scene, some, camera)
                 yield
+            boxes = self._pinned()
+            if boxes:
+                with painter() as out:
+                    out.setRenderHint(QPainter.RenderHint.Antialiasing)
+                    self._devices.pins(out, boxes)
+                yield
+
+    def _pinned(self) -> list[QRectF]:
+        """The boxes in view of what is pinned and stands for itself, from 40 % on."""
+        scene, index = self.scene, self.scene.index
+        if self.level < Level.RANKS:
+            return []
+        view, found = QRectF(0, 0, self.camera.width, self.camera.height), []
+        for ident in scene.pins:
+            row = index.container_row.get(ident, -1)
+            hidden = scene.folding.hidden[row] if row >= 0 else _folded_into(scene, ident) >= 0
+            box = None if hidden else self.box_of(ident)
+            if box is not None and box.intersects(view):
+                found.append(box)
+        return found
 
     def paint_marks(self, painter: QPainter, lit: Lit) -> None:
         """What must be seen whatever else is there."""

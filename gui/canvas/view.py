@@ -228,7 +228,7 @@ class CanvasView(FittedView):
         self._foreground.selection(painter, scene_painter, self.lit())
         gpu = self.context.partners_of
         if gpu is not None:
-            self._foreground.partners_of(painter, scene_painter, gpu)
+            self._foreground.partners_of(painter, scene_painter, gpu, self.overlay.insets()[0])
         if self.hovered is not None and not self.tool.active:
             handles = self.context.tool in ("select", "connect")
             self._foreground.hover(painter, scene_painter, self.hovered, handles)

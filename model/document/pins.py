@@ -61,7 +61,9 @@ def keep_pinned(document: Document, positions: Mapping[str, Position]) -> Arrang
     new[fixed] = old[fixed]
     boxes = _boxes(document, names, new, block)
     new += _make_way(boxes, held)[block]
-    return Arranged(Move({name: (x, y) for name, (x, y) in zip(names, new.tolist(), strict=True)}), len(pinned))
+    return Arranged(
+        Move({name: (x, y) for name, (x, y) in zip(names, new.tolist(), strict=True)}), len(pinned)
+    )
 
 
 def _blocks(document: Document, names: Sequence[str]) -> NDArray[np.int64]:
