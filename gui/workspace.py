@@ -42,6 +42,7 @@ LEFT_WIDTH = 226
 RIGHT_WIDTH = 348
 BOTTOM_HEIGHT = 214
 FINDINGS_WIDTH = 380
+WIDE_ENOUGH = 1500
 STATE_VERSION = 4
 CLOSED_AT_FIRST = ("outline", "racks")
 
@@ -203,16 +204,25 @@ class Workspace:
             self.outline.tree.setFocus()
         self._dock_toggled(True)
 
+    def _place_racks(self) -> None:
+        """Beside the job column where the window is wide enough, else as a tab on it."""
+        if self._window.width() >= WIDE_ENOUGH:
+            self._window.splitDockWidget(self.racks_dock, self.right, Qt.Orientation.Horizontal)
+            self.racks_dock.show()
+            widths = [RACKS_WIDTH, RIGHT_WIDTH]
+            self._window.resizeDocks([self.racks_dock, self.right], widths, Qt.Orientation.Horizontal)
+        else:
+            self._window.tabifyDockWidget(self.right, self.racks_dock)
+            self.racks_dock.show()
+            self.racks_dock.raise_()
+
     def show_racks(self) -> None:
         """Show the rack elevation and go to it; when it has the focus, hide it."""
         if self.racks_dock.isVisible() and self.racks.has_focus():
             self.racks_dock.hide()
             self.canvas.setFocus()
         else:
-            self.racks_dock.show()
-            self._window.resizeDocks(
-                [self.racks_dock, self.right], [RACKS_WIDTH, RIGHT_WIDTH], Qt.Orientation.Horizontal
-            )
+            self._place_racks()
             self.racks.take_focus()
         self._dock_toggled(True)
 

@@ -115,6 +115,8 @@ class RackForm(Form):
 
     def _show_racks(self, racks: Iterable[Container]) -> None:
         racks = tuple(racks)
+        self.power.setToolTip("What the rack can supply")
+        self.weight.setToolTip("Of the rack without what stands in it")
         default = height_text(catalog().racks.height_u)
         self._show(self.height_, [rack.height_u for rack in racks], default)
         self._show(self.power, [rack.power_w for rack in racks], UNKNOWN)
@@ -127,6 +129,8 @@ class RackForm(Form):
 
     def _show_figures(self, known: list[Equipment]) -> None:
         """Own values; where there is none, faintly what the catalogue says."""
+        self.power.setToolTip("The most that it draws")
+        self.weight.setToolTip("")
         for field, own, by_catalogue in (
             (self.height_, [one.height_u for one in self._things], {height_text(x.height_u) for x in known}),
             (self.power, [one.power_w for one in self._things], {power_text(x) for x in known}),

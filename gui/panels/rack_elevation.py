@@ -55,6 +55,7 @@ class RackElevationPanel(Panel):
         self.put.setAutoDefault(False)
         self.put.setToolTip("Stand trays and switches that are in no rack into new racks")
         set_font(self.put, 11, 500)
+        self.put.setMinimumWidth(self.put.sizeHint().width())
         self.put.clicked.connect(self.put_into_racks)
         row.addWidget(self.put)
         self.zoom_out = self._button(
@@ -163,7 +164,7 @@ class RackElevationPanel(Panel):
 
     def _selection_changed(self) -> None:
         self._show_look()
-        if self.isVisible() and self.view.drag is None and not self.view.hasFocus():
+        if self.isVisible() and self.view.drag is None and not self.view.choosing:
             first = next(
                 (ident for ident in sorted(self.context.selection) if self.view.room_of(ident)), None
             )
@@ -194,4 +195,4 @@ class RackElevationPanel(Panel):
         return QSize(WIDTH, 480)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(260, 160)
+        return QSize(300, 160)

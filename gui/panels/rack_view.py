@@ -46,6 +46,7 @@ class RackView(QAbstractScrollArea):
         self.u_px = USUAL_U
         self.geometry_ = RackGeometry(self.floor, self.u_px, self.viewport().width())
         self.drag: RackDrag | None = None
+        self.choosing = False  # the selection changes by a click in here
         self._pressed: tuple[QPointF, str, int] | None = None
         self.setAccessibleName("Racks")
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
@@ -97,11 +98,13 @@ class RackView(QAbstractScrollArea):
         area = self.shown_area()
         if area.contains(room):
             return
-        horizontal, vertical = self.horizontalScrollBar(), self.verticalScrollBar()
-        if room.left() < area.left() or room.right() > area.right():
-            horizontal.setValue(round(room.center().x() - area.width() / 2))
-        if room.top() < area.top() or room.bottom() > area.bottom():
-            vertical.setValue(round(room.center().y() - area.height() / 2))
+        # What is larger than the view shows its top left corner.
+        for bar, first, last, start, page in (
+            (self.horizontalScrollBar(), room.left(), room.right(), area.left(), area.width()),
+            (self.verticalScrollBar(), room.top(), room.bottom(), area.top(), area.height()),
+        ):
+            if first < start or last > start + page:
+                bar.setValue(round(min((first + last - page) / 2, first - 8)))
 
     def shown_area(self) -> QRectF:
         """What the viewport shows, in the pixels of the whole elevation."""
@@ -397,12 +400,14 @@ class RackView(QAbstractScrollArea):
 
     def _choose(self, ident: str, held: Qt.KeyboardModifier) -> None:
         chosen = self.context.selection
+        self.choosing = True
         if held & Qt.KeyboardModifier.ControlModifier:
             self.context.set_selection(chosen ^ {ident})
         elif held & Qt.KeyboardModifier.ShiftModifier:
             self.context.set_selection(chosen | {ident})
         elif ident not in chosen:
             self.context.set_selection((ident,))
+        self.choosing = False
 
     def _movable(self) -> tuple[str, ...]:
         """The selected bars, in racks or loose."""
