@@ -10,10 +10,9 @@ from itertools import combinations
 from model.catalog import GpuSpec, catalog
 from model.errors import InputError
 from model.files.importing import Drawing, ImportFormat, Reading
-from model.files.imports.building import DrawingBuilder, ask_gpu
+from model.files.imports.building import DrawingBuilder, ask_gpu, drawing_name
 from model.files.imports.known_parts import gpu_by_name
 from model.files.imports.node_host import Host, Numa, Slot, draw_host
-from model.files.imports.nvidia_smi import drawing_name
 from model.text import name_list, plural
 from model.topology.types import DeviceKind, LinkKind
 
@@ -109,7 +108,8 @@ def _tables(reading: Reading) -> _Tables:
         raise InputError(
             f"{reading.source.name} has no table of link types, so nothing says how the GPUs are joined."
         )
-    missing = [gpu for gpu in found.gpus if not any(gpu == row for row, _ in found.cells["type"])]
+    rows = {row for row, _ in found.cells["type"]}
+    missing = [gpu for gpu in found.gpus if gpu not in rows]
     if missing:
         reading.inferred(
             f"Rows of {name_list(missing, 8)} are missing; the columns were taken for them.", found.line

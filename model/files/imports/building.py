@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import PurePath
 
 from model.catalog import GpuSpec, NicSpec, catalog
 from model.errors import InputError
@@ -37,7 +38,9 @@ class DrawingBuilder:
 
     def free_id(self, wanted: str) -> str:
         """`wanted`, made printable, with a number behind it where it is taken: "leaf1", "leaf1-2"."""
-        text = "".join(char if char.isprintable() else "?" for char in wanted).strip()
+        text = wanted.strip()
+        if not text.isprintable():
+            text = "".join(char if char.isprintable() else "?" for char in text)
         ident = base = text[:_LONGEST_ID] or "unnamed"
         number = self._next.get(base, 2)
         while self.has(ident):
@@ -149,6 +152,11 @@ class DrawingBuilder:
             tuple(self._containers.values()),
             whole=whole,
         )
+
+
+def drawing_name(reading: Reading) -> str:
+    """A name for the drawing: that of the file without its suffix."""
+    return PurePath(reading.source.name).stem or "imported"
 
 
 def ask_gpu(reading: Reading, default: str, why: str, key: str = "gpu_model") -> GpuSpec:

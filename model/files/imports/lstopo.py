@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from model.catalog import GpuSpec, catalog
 from model.errors import InputError
 from model.files.importing import Drawing, ImportFormat, Reading
-from model.files.imports.building import DrawingBuilder, ask_gpu, ask_nic
+from model.files.imports.building import DrawingBuilder, ask_gpu, ask_nic, drawing_name
 from model.files.imports.known_parts import gpu_by_name, gpu_by_pci, nic_by_pci
 from model.files.imports.node_host import Host, Numa, Slot, draw_host
 from model.files.imports.node_scale_up import (
@@ -21,7 +21,6 @@ from model.files.imports.node_scale_up import (
     scale_up_kind,
 )
 from model.files.imports.node_xml import bus_order
-from model.files.imports.nvidia_smi import drawing_name
 from model.files.imports.xml import Element, looks_like, read_xml
 from model.text import name_list, plural
 from model.topology.types import DeviceKind

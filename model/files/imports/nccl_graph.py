@@ -7,7 +7,7 @@ import re
 
 from model.errors import InputError
 from model.files.importing import Channel, ChosenGraph, ImportFormat, Overlay, Reading
-from model.files.imports.nvidia_smi import drawing_name
+from model.files.imports.building import drawing_name
 from model.files.imports.xml import Element, looks_like, read_xml
 from model.text import plural
 

@@ -6,9 +6,9 @@ import re
 
 from model.errors import InputError
 from model.files.importing import Drawing, ImportFormat, Reading
+from model.files.imports.building import drawing_name
 from model.files.imports.node_xml import read_system
 from model.files.imports.node_xml_drawing import draw_nodes
-from model.files.imports.nvidia_smi import drawing_name
 from model.files.imports.xml import looks_like, read_xml
 
 _RCCL = re.compile(r"<xgmi\b|\bgcn=|<system[^>]*version=[\"']2")

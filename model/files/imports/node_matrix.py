@@ -17,8 +17,10 @@ from model.text import name_list, plural
 CLOSENESS = ("PIX", "PXB", "PHB", "NODE", "SYS")  # PCIe relations, the closest first
 P2P = frozenset({"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"})
 MOST_NVLINKS = 36
-MOST_DEVICES = 512  # columns; no host has as many
+MOST_DEVICES = 160  # columns; no host has as many
 
+_MOST_TABLES = 100
+_MOST_TOLD = 20  # contradictions that are told one by one
 _COLOUR = re.compile(r"(?:\x1b|\\x1b|\\e|\^\[|␛)?\[[0-9;]{0,8}m|\x1b\([AB]|\x1b\[[0-9;?]*[A-Za-z]")
 _TAIL = re.compile(r"CPU\s*Affinity|NUMA\s*Affinity|GPU\s*NUMA\s*ID", re.IGNORECASE)
 _GLUED_NAME = re.compile(r"(?:GPU|NIC)[0-9]+|mlx[0-9]+_(?:bond_?)?[0-9]+")
@@ -61,6 +63,7 @@ class Matrix:
     numa: dict[str, str] = field(default_factory=dict)
     legend: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
+    contradictions: int = 0
 
     @property
     def gpus(self) -> tuple[str, ...]:
@@ -88,8 +91,11 @@ def looks_like_matrix(head: str) -> bool:
     return sum(1 for line in lines if _row(line, None)) >= 2
 
 
-def read_matrices(reading: Reading) -> list[Matrix]:
-    """All matrices of a text, in order. Raises `InputError` where there is none."""
+def read_matrix(reading: Reading) -> Matrix:
+    """The first matrix of `topo -m` in a text; one of `topo -p2p` only where there is no other.
+
+    Raises `InputError` where there is none.
+    """
     lines = reading.source.lines
     coloured = [number for number, line in enumerate(lines, 1) if _COLOUR.search(line)]
     if coloured:
@@ -99,22 +105,40 @@ def read_matrices(reading: Reading) -> list[Matrix]:
     if not headers:
         headers = [_header_from_rows(reading, plain)]
     ends = [number for number, _ in headers[1:]] + [len(plain) + 1]
-    found = []
-    for (number, names), end in zip(headers, ends, strict=True):
-        matrix = Matrix(_unique(reading, names, number), number)
-        has_numa = bool(re.search(r"NUMA\s*Affinity", plain[number - 1], re.IGNORECASE))
-        rows = _rows(reading, plain, matrix.names, number, end)
-        _fill(reading, matrix, rows, has_numa)
-        for line in plain[number:end]:
-            matrix.legend.update((match[1], match[2]) for match in _LEGEND_NAME.finditer(line))
-        if matrix.gpus and rows:
-            found.append(matrix)
-    if not found:
+    chosen: Matrix | None = None
+    for (number, names), end in list(zip(headers, ends, strict=True))[:_MOST_TABLES]:
+        if chosen is not None and not chosen.p2p:
+            reading.ignored(
+                "Another table is not drawn; import it by itself if it is of another host.", number
+            )
+            continue
+        matrix = _one_matrix(reading, plain, names, number, end)
+        if matrix is None:
+            continue
+        if chosen is not None:
+            reading.ignored("The table of topo -p2p is not drawn.", chosen.line)
+        chosen = matrix
+    if chosen is None:
         raise InputError(
             f"{reading.source.name}, line {headers[0][0]}: there are columns of GPUs, but no row of one; "
             "the output of nvidia-smi topo -m has a row for each."
         )
-    return found
+    return chosen
+
+
+def _one_matrix(
+    reading: Reading, plain: Sequence[str], names: Sequence[str], line: int, end: int
+) -> Matrix | None:
+    """The matrix below a header; None where no row follows."""
+    matrix = Matrix(_unique(reading, names, line), line)
+    rows = _rows(reading, plain, matrix.names, line, end)
+    if not matrix.gpus or not rows:
+        return None
+    has_numa = line > 0 and bool(re.search(r"NUMA\s*Affinity", plain[line - 1], re.IGNORECASE))
+    _fill(reading, matrix, rows, has_numa)
+    for each in plain[line:end]:
+        matrix.legend.update((match[1], match[2]) for match in _LEGEND_NAME.finditer(each))
+    return matrix
 
 
 def _header(line: str) -> list[str] | None:
@@ -320,11 +344,11 @@ def _put(reading: Reading, matrix: Matrix, row: Row, start: int, cells: Sequence
         other = matrix.cells.get((name, row.name))
         if other is not None and other[0] != cell:
             kept = min(cell, other[0], key=_rank)
-            reading.contradictory(
-                f"{row.name} to {name} is {cell}, and {other[0]} the other way; {kept} was taken.",
-                other[1],
-                row.line,
-            )
+            matrix.contradictions += 1
+            told = f"{row.name} to {name} is {cell}, and {other[0]} the other way; {kept} was taken."
+            if matrix.contradictions > _MOST_TOLD:
+                told = "More pairs differ in the two directions; the closer relation was taken."
+            reading.contradictory(told, other[1], row.line)
             matrix.cells[name, row.name] = (kept, other[1])
             matrix.cells[row.name, name] = (kept, row.line)
         else:

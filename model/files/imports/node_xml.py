@@ -22,6 +22,8 @@ HIDDEN_SWITCH = "fffffff:ff:ff.0"
 DEFAULT_NET_MBIT = 10_000  # NCCL's for a speed of 0 or less
 _GENERATION_BY_RATE = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 _MOST_LINKS = 1_000
+_MOST_HOSTS = 1_000
+_MOST_DEVICES = 20_000
 _MOST_SPEED = 10**8  # Mb/s
 
 
@@ -81,6 +83,13 @@ def read_system(reading: Reading, root: Element) -> XmlNode:
     if not cpus:
         raise InputError(
             f"{reading.source.name}, line {root.line}: <system> has no <cpu>; NCCL's file has one."
+        )
+    devices = sum(1 for element in root.walk() if element.tag in ("pci", "nic", "gpu"))
+    hosts = len({cpu.get("host_hash") for cpu in cpus})
+    if hosts > _MOST_HOSTS or devices > _MOST_DEVICES:
+        raise InputError(
+            f"{reading.source.name} has {hosts:,} hosts and {devices:,} devices; at most "
+            f"{_MOST_HOSTS:,} and {_MOST_DEVICES:,} are read."
         )
     for cpu in cpus:
         host_hash = cpu.get("host_hash")

@@ -23,6 +23,7 @@ from model.files.imports.node_xml import (
 from model.text import plural
 from model.topology.types import DeviceKind, LinkKind
 
+_IDLE_SHARE = 0.4  # of the devices below; slower than one generation less
 _GPU_BY_GENERATION = {4: "a100-sxm-80", 5: "h100-sxm", 6: "b300-sxm"}
 
 
@@ -45,7 +46,8 @@ def draw_nodes(reading: Reading, found: XmlNode, name: str, *, amd: bool) -> Dra
                 numa.model = "grace"
         keys = draw_host(builder, host)
         ids.update({id(slot): keys[slot.key] for root in host.roots() for slot in root.walk()})
-    if any(one.slot.c2c for one in found.gpus):
+    at_cpu = (slot for host in found.hosts for numa in host.numas for slot in numa.slots)
+    if any(slot.c2c for slot in at_cpu):
         reading.ignored("The PCIe link of a GPU that has C2C to its CPU is not drawn.")
     _draw_links(builder, found, {id(one): ids[id(one.slot)] for one in found.gpus}, gpu)
     return builder.drawing(whole=len(found.hosts) > 1)
@@ -178,7 +180,7 @@ def _settle_speeds(reading: Reading, found: XmlNode) -> None:
         slot
         for host in found.hosts
         for slot in host.slots(DeviceKind.PCIE_SWITCH)
-        if slot.rate < 0.99 * max(child.rate for child in slot.children)
+        if slot.rate < _IDLE_SHARE * max(child.rate for child in slot.children)
     ]
     if not slow and not bridges:
         return
@@ -186,7 +188,7 @@ def _settle_speeds(reading: Reading, found: XmlNode) -> None:
     if slow:
         parts.append(f"{plural(len(slow), 'GPU')} with a slower PCIe link than the model has")
     if bridges:
-        parts.append(f"{plural(len(bridges), 'PCIe bridge')} with a slower link than the devices below")
+        parts.append(f"{plural(len(bridges), 'PCIe bridge')} much slower than the devices below")
     why = (
         f"The file has {' and '.join(parts)}; virtual machines and idle links often show less than there is."
     )

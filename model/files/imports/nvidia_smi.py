@@ -6,14 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from pathlib import PurePath
 
 from model.catalog import GpuSpec, catalog
 from model.files.importing import Drawing, ImportFormat, Question, Reading
-from model.files.imports.building import DrawingBuilder, ask_gpu, ask_nic, ask_number
+from model.files.imports.building import DrawingBuilder, ask_gpu, ask_nic, ask_number, drawing_name
 from model.files.imports.known_parts import gpu_by_name
 from model.files.imports.node_host import PCIE_SLOT, Host, Numa, Slot, draw_host
-from model.files.imports.node_matrix import Matrix, legend_names, looks_like_matrix, read_matrices
+from model.files.imports.node_matrix import Matrix, legend_names, looks_like_matrix, read_matrix
 from model.files.imports.node_scale_up import ask_switch, draw_switched, draw_unsaid
 from model.text import name_list, plural
 from model.topology.types import DeviceKind, LinkKind
@@ -33,14 +32,7 @@ def _sniff(head: str, name: str) -> int:
 
 
 def _read(reading: Reading) -> Drawing:
-    matrices = read_matrices(reading)
-    matrix = next((each for each in matrices if not each.p2p), matrices[0])
-    for other in matrices:
-        if other is not matrix:
-            what = "of topo -p2p" if other.p2p else "after the first"
-            reading.ignored(
-                f"A table {what} is not drawn; import it by itself if it is another host.", other.line
-            )
+    matrix = read_matrix(reading)
     if "MIG " in reading.source.text:
         reading.ignored("MIG devices are not in the table; GPUs are drawn whole.")
     nics = plural(len(matrix.nics), "NIC") if matrix.nics else "no NIC"
@@ -58,11 +50,6 @@ def _read(reading: Reading) -> Drawing:
             "cannot be seen from inside it."
         )
     return builder.drawing(whole=False)
-
-
-def drawing_name(reading: Reading) -> str:
-    """A name for the drawing: that of the file without its suffix."""
-    return PurePath(reading.source.name).stem or "node"
 
 
 def _named(text: str) -> Mapping[int | None, str]:
@@ -299,9 +286,10 @@ def _joined(matrix: Matrix, names: Sequence[str], relations: Sequence[str]) -> l
 
 def _say_intransitive(reading: Reading, matrix: Matrix, names: Sequence[str]) -> None:
     for a, b in combinations(names, 2):
-        if (cell := matrix.between(a, b)) in ("PHB", "NODE", "SYS"):
+        if matrix.between(a, b) in ("PHB", "NODE", "SYS"):
             reading.contradictory(
-                f"{a} and {b} are {cell}, though both are PIX or PXB to a third: drawn below one switch.",
+                "Two devices are farther from each other than from a third at their PCIe switch; "
+                "they are drawn below one.",
                 matrix.lines.get(a, matrix.line),
             )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from model.files.importing import Drawing, ImportFormat, Reading
+from model.files.imports.building import drawing_name
 from model.files.imports.node_xml import read_system
 from model.files.imports.node_xml_drawing import draw_nodes
-from model.files.imports.nvidia_smi import drawing_name
 from model.files.imports.xml import looks_like, read_xml
 
 _MARKS = re.compile(r"<xgmi\b|\bgcn=|class=[\"']0x(?:0380|1200)|vendor=[\"']0x1002")

@@ -23,7 +23,7 @@ TAIL = "CPU Affinity\tNUMA Affinity\tGPU NUMA ID"
 
 @dataclass(frozen=True)
 class Node:
-    """A host: its NUMA nodes hold groups of devices that share a PCIe switch; all GPU pairs have `nvlinks`."""
+    """A host: its NUMA nodes hold groups of devices that share a PCIe switch, all GPU pairs `nvlinks`."""
 
     numas: Sequence[Sequence[Sequence[str]]]
     nvlinks: int = 18
@@ -91,22 +91,25 @@ def nodes(draw: st.DrawFn) -> Node:
     with_nics = draw(st.booleans())
     order = draw(st.permutations(range(gpus)))
     numas = [
-        [[f"GPU{i}", f"NIC{order[i]}"] if with_nics else [f"GPU{i}"] for i in range(cpu * half, (cpu + 1) * half)]
+        [
+            [f"GPU{i}", f"NIC{order[i]}"] if with_nics else [f"GPU{i}"]
+            for i in range(cpu * half, (cpu + 1) * half)
+        ]
         for cpu in range(cpus)
     ]
     return Node(numas, draw(st.sampled_from((0, 4, 12, 18))))
 
 
 def _glued(node: Node, column: int) -> str:
-    rows = node.rows()
-    lines = []
-    for row in rows:
-        lines.append("\t".join(row[:column]) + "\t" + row[column] + "\t".join(row[column + 1 :]))
-    return "\n".join(lines)
+    return "\n".join(
+        "\t".join(row[:column]) + "\t" + row[column] + "\t".join(row[column + 1 :]) for row in node.rows()
+    )
 
 
 def _spaces(node: Node) -> str:
-    return "\n".join("".join(cell.ljust(8 if cell else 0) + (" " if cell else "") for cell in row) for row in node.rows())
+    return "\n".join(
+        "".join(cell.ljust(8 if cell else 0) + (" " if cell else "") for cell in row) for row in node.rows()
+    )
 
 
 def _without_rows(node: Node, kind: str) -> str:
