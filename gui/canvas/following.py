@@ -45,11 +45,15 @@ class Following:
         view, scene = self._view, self._scene
         if view.tool.active:
             view.tool.cancel()  # what a gesture holds are rows of the drawing as it was
+        view.motion.finish()
+        before = view.motion.places(change)
         was_empty = scene.index.empty
         if self._context.document.document is not scene.document:
             scene.set_document(self._context.document.document)
         else:
             scene.apply(change)
+        if before is not None:
+            view.motion.begin(*before)
         view.leave_hover()
         if was_empty != scene.index.empty:
             view.overlay.place()
@@ -63,6 +67,7 @@ class Following:
     def _document_reset(self) -> None:
         view = self._view
         view.tool.cancel()
+        view.motion.drop()
         self._new_drawing = True
         self._scene.set_document(self._context.document.document)
         view.leave_hover()

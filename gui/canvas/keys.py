@@ -103,7 +103,9 @@ class CanvasKeys:
     def escape(self) -> None:
         """Cancel what is under way; else leave paths, partners, what is lit, selection, filter, tool."""
         context = self._context
-        if self._view.tool.active:
+        if self._view.motion.running:
+            self._view.motion.cancel()
+        elif self._view.tool.active:
             self._view.tool.cancel()
         elif context.focus:
             context.set_focus(())

@@ -368,6 +368,13 @@ class SceneIndex:
                 chosen[self.devices_in(self.container_row[ident])] = True
         return np.flatnonzero(chosen).astype(np.int32)
 
+    def place(self, rows: IntArray, centres: FloatArray) -> None:
+        """Put devices somewhere on the drawing only, on their way to where the document has them."""
+        self.centre[rows] = centres
+        self._fit_hulls()
+        self.version += 1
+        self.places += 1
+
     def snapshot_move(self, rows: IntArray, dx: float, dy: float) -> None:
         """Shift devices on the drawing only, while a hand drags them; another shift takes it back."""
         self.centre[rows] += (dx, dy)

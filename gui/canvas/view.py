@@ -24,6 +24,7 @@ from gui.canvas.guard import guarded, guarded_paint
 from gui.canvas.hit import Hit, hit
 from gui.canvas.hover_card import HoverCard
 from gui.canvas.keys import CanvasKeys
+from gui.canvas.layout_motion import LayoutMotion
 from gui.canvas.levels import Level, next_level
 from gui.canvas.menu import canvas_menu
 from gui.canvas.opening import open_under
@@ -84,6 +85,7 @@ class CanvasView(FittedView):
         self._drops = Drops(self)
         self.quick_add = QuickAdd(self)
         self.focus = Focus(self)
+        self.motion = LayoutMotion(self)
         self.overlay = Overlay(self)
         self._slices = QTimer(self)
         self._slices.setSingleShot(True)
@@ -154,7 +156,8 @@ class CanvasView(FittedView):
     @property
     def dots_run(self) -> bool:
         """Whether dots move along the links."""
-        return self.context.playback.playing and self._level >= Level.RANKS
+        moving = self.context.playback.playing and not self.context.preferences.reduce_motion
+        return moving and self._level >= Level.RANKS
 
     # What changes
 
@@ -242,6 +245,7 @@ class CanvasView(FittedView):
     @guarded
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
+        self.motion.finish()
         panning = event.button() == Qt.MouseButton.MiddleButton or (
             event.button() == Qt.MouseButton.LeftButton and self.keys.space_held
         )
