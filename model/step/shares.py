@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from model.traffic.sharing import max_min_rates
+from model.traffic.sharing import fill
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -87,7 +87,8 @@ class Shares:
         if len(rows) == 1:
             rates = 1.0 / usage.max(axis=1)
         else:
-            rates = max_min_rates(csr_array(usage), np.ones(len(cases)))
+            row, case = np.nonzero(usage)
+            rates = fill(row, case, usage[row, case], np.ones(len(cases)), len(rows))
         full = rates @ usage >= _FULL
         dearest = np.where(usage > 0, rates[:, None], 0.0).max(axis=0)
         limited = (usage > 0) & full[None, :] & (rates[:, None] >= dearest[None, :] * _FULL)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-FloatArray = NDArray[np.float64]
+from model.traffic.arrays import FloatArray, IndexArray
 
 
 def max_min_rates(usage: csr_array, capacity: FloatArray, caps: FloatArray | None = None) -> FloatArray:
@@ -14,10 +13,6 @@ def max_min_rates(usage: csr_array, capacity: FloatArray, caps: FloatArray | Non
 
     `usage` (n, links) ≥ 0: how much of a link exchange e takes per unit of its rate. `capacity` (links,) ≥ 0.
     `caps` (n,): a limit of each exchange's own. An exchange that uses nothing has its cap, or infinity.
-
-    Progressive filling, but each round freezes every link whose level is the smallest of all exchanges
-    that use it, not only the lowest link: such a link fills before anything else stops its exchanges, so
-    the result is the same in far fewer rounds.
     """
     by_exchange = csr_array(usage)
     exchanges = by_exchange.shape[0]
@@ -31,6 +26,18 @@ def max_min_rates(usage: csr_array, capacity: FloatArray, caps: FloatArray | Non
         link = np.concatenate([link, len(links) + np.arange(exchanges)])
         weight = np.concatenate([weight, np.ones(exchanges)])
         left = np.concatenate([left, np.asarray(caps, np.float64)])
+    return fill(row, link, weight, left, exchanges)
+
+
+def fill(
+    row: IndexArray, link: IndexArray, weight: FloatArray, left: FloatArray, exchanges: int
+) -> FloatArray:
+    """The same from entries: exchange `row` takes `weight` > 0 of link `link`, which has `left`.
+
+    Progressive filling, but each round freezes every link whose level is the smallest of all exchanges
+    that use it, not only the lowest link: such a link fills before anything else stops its exchanges, so
+    the result is the same in far fewer rounds.
+    """
     rates = np.full(exchanges, np.inf)
     while len(row):
         demand = np.bincount(link, weights=weight, minlength=len(left))
