@@ -38,7 +38,7 @@ def _write(source: ExportSource) -> Exported:
             f"Left out: {plural(len(without), 'host')} without a NIC in use ({without[0]} is the first)."
         )
     if others:
-        left_out.append(f"Left out: {plural(others, 'NIC')} that carry nothing of the job.")
+        left_out.append(f"Left out: {plural(others, 'NIC')} not used by the job.")
     return Exported({"": "\n".join(lines) + "\n"}, (*left_out, *renamed(names, HOST_NAMES)))
 
 

@@ -13,7 +13,7 @@ from model.job.legality import refuse_illegal
 from model.job.sizes import grid_of
 from model.placement.resolve import resolve, world_of
 from model.placement.types import Placement
-from model.text import plural
+from model.text import plural, sentence
 from model.topology.types import Device, DeviceKind
 
 
@@ -38,7 +38,7 @@ def placement_of(source: ExportSource) -> Placement:
         refuse_illegal(document.job, len(world))
         return resolve(world, grid_of(document.job, len(world)), document.paint)
     except RailsketchError as error:
-        raise InputError(f"There are no ranks, as the job does not fit: {error}") from None
+        raise InputError(sentence(f"there are no ranks, as the job does not fit: {error}")) from None
 
 
 def ranks_of(source: ExportSource) -> tuple[Rank, ...]:

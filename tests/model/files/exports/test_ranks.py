@@ -1,0 +1,99 @@
+"""Where ranks run, in the files of those who start jobs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from model.document.document import Document
+from model.errors import InputError
+from model.job.spec import apply_set
+from model.placement.paint import Paint
+from tests.model.files.exports.drawings import export, pair, template, text_of
+
+
+def turned() -> Document:
+    """The pair with host b before host a, and the GPUs of a in the other order."""
+    document = pair()
+    document.job = document.job.model_copy(update={"world": ("b.gpu0", "b.gpu1", "a.gpu1", "a.gpu0")})
+    return document
+
+
+def test_hostfile_has_a_line_for_each_rank_in_rank_order() -> None:
+    assert text_of(pair(), "slurm-hostfile") == "a\na\nb\nb\n"
+    exported = export(turned(), "slurm-hostfile")
+    assert exported.files[""] == "b\nb\na\na\n"
+    assert len(exported.left_out) == 1
+    assert "on 1 host the ranks are not in the order of the GPUs (a is the first)" in exported.left_out[0]
+
+
+def test_rank_map_names_hosts_local_indices_and_gpus() -> None:
+    assert text_of(turned(), "rank-map-csv").splitlines() == [
+        "rank,host,local,gpu",
+        "0,b,0,b.gpu0",
+        "1,b,1,b.gpu1",
+        "2,a,1,a.gpu1",
+        "3,a,0,a.gpu0",
+    ]
+
+
+def test_rankfile_deals_out_cores() -> None:
+    assert text_of(pair(), "open-mpi-rankfile").splitlines()[1] == "rank 1=a slot=1"
+    lines = text_of(pair(), "open-mpi-rankfile", cores_per_rank="14").splitlines()
+    assert lines == ["rank 0=a slot=0-13", "rank 1=a slot=14-27", "rank 2=b slot=0-13", "rank 3=b slot=14-27"]
+
+
+def test_gpus_without_a_rank_are_said() -> None:
+    document = pair()
+    document.job = document.job.model_copy(update={"world": ("a.gpu0", "a.gpu1")})
+    assert export(document, "rank-map-csv").left_out == ("Left out: 2 GPUs without a rank.",)
+
+
+def test_a_rank_that_nobody_plays_is_refused() -> None:
+    """Both GPUs of host a painted as TP group 0 of two, and of b as well: two ranks are left."""
+    document = pair()
+    document.paint = Paint({gpu: {"tp": 0} for gpu in ("a.gpu0", "a.gpu1", "b.gpu0", "b.gpu1")})
+    with pytest.raises(InputError, match=r"No GPU plays 2 ranks of 4 \(rank 2 is the first\)"):
+        export(document, "slurm-hostfile")
+
+
+def test_an_illegal_job_is_refused_with_its_rule() -> None:
+    document = pair()
+    document.job = apply_set(document.job, "parallel.tp=3")
+    with pytest.raises(InputError, match="the job does not fit"):
+        export(document, "rank-map-csv")
+
+
+def test_launch_hints_start_every_host_with_its_rank() -> None:
+    text = text_of(template("hgx-h100", nodes=4), "launch-hints", script="pretrain_gpt.py")
+    assert "torchrun --nnodes=4 --nproc-per-node=8 --node-rank=$NODE_RANK" in text
+    assert "--master-addr=node00" in text and "pretrain_gpt.py $MEGATRON_ARGS" in text
+    assert re.findall(r"# (node\d\d): NODE_RANK=(\d)", text) == [(f"node0{n}", str(n)) for n in range(4)]
+    assert "CUDA_VISIBLE_DEVICES" not in text
+
+
+def test_launch_hints_carry_the_job() -> None:
+    document = template("hgx-h100", nodes=4)
+    for setting in ("parallel.tp=4", "parallel.pp=2", "parallel.order=tp-cp-pp-dp-ep", "global_batch=64"):
+        document.job = apply_set(document.job, setting)
+    text = text_of(document, "launch-hints")
+    arguments = shlex.split(re.search(r'MEGATRON_ARGS="(.*?)"', text, re.DOTALL)[1].replace("\\\n", " "))  # type: ignore[index]
+    assert arguments[:4] == ["--tensor-model-parallel-size", "4", "--pipeline-model-parallel-size", "2"]
+    assert "--sequence-parallel" in arguments and "--use-tp-pp-dp-mapping" in arguments
+    assert arguments[arguments.index("--global-batch-size") + 1] == "64"
+
+
+def test_a_placement_that_torchrun_cannot_start_is_left_to_slurm() -> None:
+    document = pair()
+    document.job = document.job.model_copy(update={"world": ("a.gpu0", "b.gpu0", "a.gpu1", "b.gpu1")})
+    exported = export(document, "launch-hints")
+    assert "srun --ntasks=4 --distribution=arbitrary" in str(exported.files[""])
+    assert (
+        "torchrun cannot start this placement: the ranks of a do not follow each other." in exported.left_out
+    )
+
+
+def test_hints_name_the_gpus_of_a_host_whose_order_differs() -> None:
+    assert "# a: NODE_RANK=1 CUDA_VISIBLE_DEVICES=1,0" in text_of(turned(), "launch-hints")
