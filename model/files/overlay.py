@@ -151,6 +151,10 @@ class _Host:
                     f"Here every channel goes {order}; {len(other)} of {len(channels)} different ones do "
                     f"not: {name_list(theirs)}."
                 )
+            if _has_net(graph):
+                said.append(
+                    f"Here {plural(len(self.ours), 'channel')}, one for each GPU, lead to other hosts."
+                )
         said += self._far_nics(channels)
         if not self._nics and _has_net(graph):
             said.append("The host has no NICs here, so the ways in and out are not shown.")

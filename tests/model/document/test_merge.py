@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from model.document.document import Document
 from model.document.edits import Assign, SetJob
@@ -293,6 +295,45 @@ def test_nothing_of_the_same_name_is_refused() -> None:
     other = Drawing("other", (Device("z", DeviceKind.LEAF, "qm9700"),), ())
     with pytest.raises(EditRefused, match="put it beside"):
         plan_hosts(opened("hgx-h100", nodes=1), other)
+
+
+@pytest.mark.parametrize("ident", ["hgx-h100", "gb200-nvl72", "mi300x"])
+def test_a_drawing_attached_to_itself_changes_nothing(ident: str) -> None:
+    size = {"racks": 1} if ident == "gb200-nvl72" else {"nodes": 3}
+    document = opened(ident, **size)
+    before = document.content()
+    merge = plan_hosts(document, template(ident, **size))
+    merge.edit.apply(document)
+    assert document.content() == before
+    assert merge.misfits == ()
+
+
+@given(
+    hosts=st.integers(1, 12),
+    per_leaf=st.integers(1, 12),
+    leaf=st.sampled_from(["qm9700", "qm8700", "sn5600"]),
+    node=st.sampled_from(["hgx-a100", "hgx-h100", "hgx-b300", "mi300x"]),
+)
+def test_filled_hosts_are_whole_and_no_port_is_taken_twice(
+    hosts: int, per_leaf: int, leaf: str, node: str
+) -> None:
+    """Every NIC has a link or is listed, links that were there stay, and switches are never over-full."""
+    document = plain_cluster(hosts, per_leaf, leaf)
+    kept = {link.id for link in document.topology.links()}
+    drawing = template(node, nodes=1)
+    wanted = [device.kind for device in node_of(drawing).devices]
+    merge = plan_trays(document, drawing)
+    one_undo_step(document, merge)
+    assert kept <= {link.id for link in document.topology.links()}
+    unlinked = {ident for misfit in merge.misfits for ident in misfit.devices}
+    for host in range(hosts):
+        inside = [device for device in document.topology.devices() if device.parent == f"n{host}"]
+        assert sorted(device.kind for device in inside) == sorted(wanted)
+        for device in inside:
+            if device.kind is DeviceKind.NIC:
+                assert bool(network_of(document, device.id)) != (device.id in unlinked)
+    for finding in port_findings(document.topology):
+        assert not any(ident.startswith("leaf") for ident in finding.devices), finding
 
 
 # Beside

@@ -32,6 +32,7 @@ def test_the_same_cycle_from_any_start_is_as_here() -> None:
     assert graph.words[0] == (
         "NCCL has 8 channels, 20.0 GB/s each inside the host and 24.0 GB/s between hosts, 160 GB/s in all."
     )
+    assert graph.words[2] == "Here 8 channels, one for each GPU, lead to other hosts."
     assert graph.words[1] == "All of them go through the GPUs as here: 0 → 1 → 2 → 3 → 4 → 5 → 6 → 7."
     assert graph.channels[3].nic_in == "node00.nic3"
 
@@ -44,7 +45,7 @@ def test_another_order_and_the_nic_of_another_rail_are_named() -> None:
     (graph,) = shown.graphs
     assert [channel.as_here for channel in graph.channels] == [True, False]
     assert "1 of 2 different ones do not: 0 → 7 → 6 → 5 → 4 → 3 → 2 → 1." in graph.words[1]
-    assert graph.words[2] == "Some enter or leave by the NIC of another rail: node01.nic4 at node01.gpu0."
+    assert graph.words[3] == "Some enter or leave by the NIC of another rail: node01.nic4 at node01.gpu0."
 
 
 def test_the_order_of_the_job_counts() -> None:
