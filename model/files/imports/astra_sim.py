@@ -97,10 +97,11 @@ def read(reading: Reading) -> Drawing:
         reading.inferred(
             "ASTRA-sim counts the latency of a switch dimension on both links of a way, as it is here."
         )
-    if any(dim.block != "Switch" and dim.size > 2 and not up for dim, up in zip(dims, scale_up, strict=True)):
+    networks = [dim for dim, inner in zip(dims, scale_up, strict=True) if not inner and dim.size > 1]
+    if len(networks) > 1 or any(dim.block == "Ring" and dim.size > 3 for dim in networks):
         reading.guessed(
-            "Network cards do not pass on what is not for them: in a ring without switches only neighbours "
-            "reach each other."
+            "Network cards do not pass on what is not for them: NPUs reach each other over a network that "
+            "both are on, in a ring only their neighbours."
         )
     return graph.drawing(reading.source.name)
 
@@ -260,19 +261,19 @@ def _draw_dim(graph: GraphDrawing, dim: _Dim, names: Sequence[str], *, scale_up:
     if dim.size == 1:
         return
     if not scale_up:
-        names = [_network_card(graph, dim, name) for name in names]
+        names = [_network_card(graph, name) for name in names]
     for number, members in enumerate(dim.groups(len(names))):
         for a, b in _pairs(graph, dim, number, [names[member] for member in members], scale_up):
             graph.edge(Edge(a, b, dim.bytes_per_s, None, dim.latency_s, dim.line))
 
 
-def _network_card(graph: GraphDrawing, dim: _Dim, gpu: str) -> str:
-    """A card for this dimension; gives its name."""
+def _network_card(graph: GraphDrawing, gpu: str) -> str:
+    """The name of the card of a GPU, which serves all dimensions that are networks."""
     node = graph.nodes[gpu]
-    wanted = node.nic if node.nic not in graph.nodes else f"{node.nic}-dim{dim.number}"
-    nic = graph.node(Node(wanted, Role.NIC, parent=node.parent, rail=node.rail))
-    graph.edge(Edge(gpu, nic))
-    return nic
+    if node.nic not in graph.nodes:
+        graph.node(Node(node.nic, Role.NIC, parent=node.parent, rail=node.rail))
+        graph.edge(Edge(gpu, node.nic))
+    return node.nic
 
 
 def _pairs(

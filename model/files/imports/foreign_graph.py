@@ -196,7 +196,7 @@ def _roles(
         else:
             found[node.name] = role
     if by_name:
-        reading.inferred(f"What {name_list(by_name)} is or are was taken from the name.")
+        reading.inferred(f"Kinds taken from names: {name_list(by_name)}.")
     near: dict[str, set[str]] = defaultdict(set)
     for edge in edges:
         near[edge.a].add(edge.b)

@@ -125,7 +125,7 @@ class _Contracted:
         names = {device: drawn.node(self._node(drawn, device, role)) for device, role in self.roles.items()}
         for (a, b, _, speed, latency), count in self._edges().items():
             total = None if speed is None else speed * count
-            drawn.edge(Edge(names[a], names[b], total, count if total or count > 1 else None, latency))
+            drawn.edge(Edge(names[a], names[b], total, count if count > 1 else None, latency))
         kinds = Counter(role for role in self.roles.values())
         self.reading.found(
             f"{plural(len(self.facts), 'component')}: {plural(kinds[Role.GPU], 'GPU')}, "
@@ -145,8 +145,8 @@ class _Contracted:
     def _sort_out(self) -> None:
         """Which device each component is part of, and what each device is."""
         instances: dict[str, list[str]] = {}
-        for name, facts in self.facts.items():
-            instances.setdefault(f"{facts.get('instance')}.{facts.get('instance_idx')}", []).append(name)
+        for name in self.facts:
+            instances.setdefault(_instance(name), []).append(name)
         for instance, members in instances.items():
             types = {self._type(name) for name in members}
             if "xpu" not in types and types & {"port", "switch"}:
@@ -229,7 +229,7 @@ class _Contracted:
     def _node(self, drawn: GraphDrawing, device: str, role: Role) -> Node:
         if role is Role.SWITCH:
             return Node(device, role)
-        tray = drawn.container(".".join(device.split(".")[:2]), ContainerKind.TRAY)
+        tray = drawn.container(_instance(device), ContainerKind.TRAY)
         number = device.rsplit(".", 1)[-1]
         # A card for management has no rail.
         on_rail = role is Role.GPU or (role is Role.NIC and self._type(device) in ("nic", ""))
@@ -257,6 +257,11 @@ class _Contracted:
                 f"{plural(senseless, 'link')} that only manage NVLink switches are not drawn."
             )
         return found
+
+
+def _instance(name: str) -> str:
+    """The instance that a component belongs to: "host.0" of "host.0.card.1.port.0"."""
+    return ".".join(name.split(".")[:2])
 
 
 def _latency(text: str) -> float | None:
