@@ -202,7 +202,7 @@ def _refused(reason: str) -> InputError:
 FORMATS = (
     ExportFormat(
         id="astra-sim-yml",
-        name="ASTRA-sim network (analytical)",
+        name="ASTRA-sim network",
         suffix=".yml",
         write=_write,
         use="The network configuration of ASTRA-sim's analytical backend (--network-configuration).",

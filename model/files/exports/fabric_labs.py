@@ -177,7 +177,7 @@ FORMATS = (
     ),
     ExportFormat(
         id="cumulus-dot",
-        name="Cumulus topology (DOT, PTM)",
+        name="DOT topology (Cumulus, NVIDIA Air)",
         suffix=".dot",
         write=_write_cumulus,
         use="/etc/ptm.d/topology.dot of Cumulus Linux, and the DOT import of NVIDIA Air.",
@@ -185,7 +185,7 @@ FORMATS = (
     ),
     ExportFormat(
         id="air-json",
-        name="NVIDIA Air (JSON)",
+        name="NVIDIA Air topology (JSON)",
         suffix=".json",
         write=_write_air,
         use="The import of a simulation in NVIDIA Air.",

@@ -100,7 +100,7 @@ def _attribute(text: str) -> str:
 FORMATS = (
     ExportFormat(
         id="node-link-json",
-        name="Node-link JSON (networkx)",
+        name="Node-link JSON",
         suffix=".json",
         write=_write_node_link,
         use='networkx.node_link_graph(json.load(file), edges="edges").',

@@ -266,7 +266,7 @@ def _speed(bytes_per_s: float) -> tuple[str, int]:
 FORMATS = (
     ExportFormat(
         id="nccl-topo-xml",
-        name="NCCL topology XML (one file a host)",
+        name="NCCL topology XML",
         suffix=".xml",
         write=_write,
         use="NCCL_TOPO_FILE=FILE on each host, for virtual machines that hide their PCIe tree.",

@@ -141,7 +141,7 @@ def _cable_rows(source: ExportSource, cabling: Cabling) -> list[tuple[object, ..
 FORMATS = (
     ExportFormat(
         id="netbox-csv",
-        name="NetBox (CSV)",
+        name="NetBox cables and devices (CSV)",
         suffix=".csv",
         write=_write,
         use="NetBox's bulk import: devices, then interfaces, then cables. Device types must exist there.",
