@@ -50,9 +50,10 @@ def join(devices: Sequence[Device], links: Sequence[Link], hosts: Sequence[Host]
 
 @dataclass(slots=True)
 class _Home:
-    """The switches that a host is joined to, and the kind of link."""
+    """The switches that a host is joined to, with how many links, and the kind of link."""
 
     switches: list[Device] = field(default_factory=list)
+    links: dict[str, int] = field(default_factory=dict)
     kind: LinkKind | None = None
 
 
@@ -139,9 +140,12 @@ class _Joining:
             for place in self._of.get(nic.id, ()):
                 link = self.links[place]
                 far = self._devices[link.other(nic.id)]
-                if far.kind in NETWORK_SWITCHES and far not in home.switches:
+                if far.kind not in NETWORK_SWITCHES:
+                    continue
+                if far.id not in home.links:
                     home.switches.append(far)
                     home.kind = home.kind or link.kind
+                home.links[far.id] = home.links.get(far.id, 0) + link.count
         self._homes[host.tray] = home
         if not home.switches:
             return []
@@ -156,16 +160,20 @@ class _Joining:
             kind = home.kind if home.kind in kinds else next(iter(kinds), None)
             why = self._add(nic, switch, kind)
             if not why:
+                home.links[switch.id] = home.links.get(switch.id, 0) + 1
                 return
             reason = why if number == 0 else reason
         self._refused.setdefault(reason, []).append(nic.id)
 
     def _candidates(self, home: _Home, nic: Device) -> list[Device]:
+        """The switches of its rail, then those of no rail: first those with the fewest links of its host."""
         same = [switch for switch in home.switches if switch.rail is not None and switch.rail == nic.rail]
         if not same and nic.rail is not None and any(switch.rail is not None for switch in home.switches):
             around = dict.fromkeys(switch.parent for switch in home.switches)
             same = [leaf for parent in around for leaf in self._leaves.get((nic.rail, parent), ())]
-        return same + [switch for switch in home.switches if switch.rail is None or nic.rail is None]
+        others = [switch for switch in home.switches if switch.rail is None or nic.rail is None]
+        others.sort(key=lambda switch: home.links.get(switch.id, 0))
+        return same + others
 
     def _add(self, nic: Device, switch: Device, kind: LinkKind | None) -> str:
         """Add a link; or say why not, as a part of a sentence."""

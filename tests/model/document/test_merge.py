@@ -148,6 +148,18 @@ def test_the_links_of_a_plain_host_go_to_the_nics_of_their_rail() -> None:
     assert {f"l{rail}" for rail in range(8)} <= {link.id for link in document.topology.links()}
 
 
+def test_a_host_on_two_switches_stays_on_both_alike() -> None:
+    """Two leaves for each host: of eight NICs four are on each."""
+    leaves = [Device(f"leaf{n}", DeviceKind.LEAF, "qm9700") for n in range(2)]
+    nic = Device("n0.nic", DeviceKind.NIC, "cx7-ndr", parent="n0")
+    links = [Link(f"l{n}", "n0.nic", f"leaf{n}", LinkKind.INFINIBAND, 50e9) for n in range(2)]
+    document = document_from(
+        Drawing("", (*leaves, nic), tuple(links), (Container("n0", ContainerKind.TRAY),))
+    )
+    plan_trays(document, template("hgx-h100", nodes=1)).edit.apply(document)
+    assert [len(document.topology.links_of(leaf.id)) for leaf in leaves] == [4, 4]
+
+
 def test_a_node_with_fewer_nics_names_the_links_that_go() -> None:
     document = opened("hgx-h100", nodes=1)
     node = template("hgx-h100", nodes=1)
