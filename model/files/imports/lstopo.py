@@ -304,12 +304,12 @@ def _draw_nvlink(
     tray = builder.of(order[0]).parent or ""
     total = sum(pairs.values()) + sum(switched.values())
     if switched:
-        for number, (bus, each) in enumerate(shown.items()):
-            if draw_shown(builder, each, gpu, f"{tray}.nvs{number}", bus):
+        for number, each in enumerate(shown.values()):
+            if draw_shown(builder, each, gpu, f"{tray}.nvs{number}"):
                 switched -= Counter(each)
         lanes_of = {ident: min(switched[ident], MOST_LANES) for ident in order if switched[ident] > 0}
         if lanes_of:
-            draw_switched(builder, lanes_of, gpu, tray, tray)
+            draw_switched(builder, lanes_of, gpu, tray)
     reading.found(
         f"{plural(total, 'NVLink or xGMI link')} by their bandwidth, at {lane / 1e9:g} GB/s each.",
         matrix.line,

@@ -96,7 +96,7 @@ def draw_host(builder: DrawingBuilder, host: Host, parent: str | None = None) ->
             parent=tray,
             rail=rails.get(slot.key),
         )
-    for number, slot in enumerate(host.slots(DeviceKind.PCIE_SWITCH)):
+    for number, slot in enumerate(_switches(host, rails)):
         ids[slot.key] = builder.device(
             f"{tray}.pcie{number}", slot.kind, "pcie-switch", label=slot.label, parent=tray
         )
@@ -106,6 +106,26 @@ def draw_host(builder: DrawingBuilder, host: Host, parent: str | None = None) ->
     ]
     _wire(builder, host, cpus, ids)
     return ids
+
+
+def _switches(host: Host, rails: Mapping[str, int]) -> list[Slot]:
+    """PCIe switches as they are laid out in rows: those to NICs above those to GPUs, by rail in each."""
+    found: list[tuple[tuple[int, int, int], Slot]] = []
+
+    def visit(slot: Slot, depth: int) -> None:
+        if slot.kind is not DeviceKind.PCIE_SWITCH:
+            return
+        ends = [each for each in slot.walk() if each.kind is not DeviceKind.PCIE_SWITCH]
+        gpus = [each.index or 0 for each in ends if each.kind is DeviceKind.GPU]
+        nics = [rails.get(each.key, len(rails)) for each in ends if each.kind is DeviceKind.NIC]
+        row = 1 if gpus and nics else 2 if gpus else 0 if depth else 3
+        found.append(((row, depth, min(gpus or nics)), slot))
+        for child in slot.children:
+            visit(child, depth + 1)
+
+    for root in host.roots():
+        visit(root, 0)
+    return [slot for _, slot in sorted(found, key=lambda one: one[0])]
 
 
 def _wire(builder: DrawingBuilder, host: Host, cpus: Sequence[str], ids: Mapping[str, str]) -> None:

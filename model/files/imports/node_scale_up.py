@@ -23,7 +23,6 @@ def draw_switched(
     builder: DrawingBuilder,
     lanes: Mapping[str, int],
     gpu: GpuSpec,
-    name: str,
     parent: str | None,
     *,
     lane_bytes_per_s: float | None = None,
@@ -36,7 +35,12 @@ def draw_switched(
     chip, shares = _chips(gpu, max(lanes.values()), len(lanes), parent is None)
     rate = lane_bytes_per_s or gpu.scale_up_lane_bytes_per_s
     chips = [
-        builder.device(f"{name}.nvs{number}", DeviceKind.NVLINK_SWITCH, chip, parent=parent)
+        builder.device(
+            f"{parent}.nvs{number}" if parent else f"nvs{number}",
+            DeviceKind.NVLINK_SWITCH,
+            chip,
+            parent=parent,
+        )
         for number in range(len(shares))
     ]
     for ident, count in lanes.items():
@@ -55,9 +59,7 @@ def draw_switched(
         )
 
 
-def draw_shown(
-    builder: DrawingBuilder, lanes: Mapping[str, int], gpu: GpuSpec, name: str, label: str
-) -> bool:
+def draw_shown(builder: DrawingBuilder, lanes: Mapping[str, int], gpu: GpuSpec, name: str) -> bool:
     """The one NVLink switch that a file shows, in the tray of the first GPU, with lanes of each GPU.
 
     False, and nothing drawn, where the GPUs have no such switch, or it has too few ports.
@@ -67,7 +69,7 @@ def draw_shown(
     if chip is None or sum(lanes.values()) > chip.ports:
         return False
     parent = builder.of(next(iter(lanes))).parent
-    switch = builder.device(name, DeviceKind.NVLINK_SWITCH, chip.id, label=label, parent=parent)
+    switch = builder.device(name, DeviceKind.NVLINK_SWITCH, chip.id, parent=parent)
     for ident, count in lanes.items():
         builder.link(ident, switch, LinkKind.NVLINK, gpu.scale_up_lane_bytes_per_s, count)
     return True
@@ -134,7 +136,7 @@ def draw_unsaid(builder: DrawingBuilder, gpus: Sequence[str], gpu: GpuSpec, tray
                 first, second, scale_up_kind(gpu), gpu.scale_up_lane_bytes_per_s, platform.mesh.links_per_pair
             )
     else:
-        draw_switched(builder, dict.fromkeys(gpus, gpu.scale_up_links), gpu, tray, tray)
+        draw_switched(builder, dict.fromkeys(gpus, gpu.scale_up_links), gpu, tray)
 
 
 def ask_switch(reading: Reading, why: str, *, default: bool) -> bool:

@@ -16,6 +16,7 @@ from model.files.imports.node_xml import (
     XmlGpu,
     XmlNic,
     XmlNode,
+    bus_order,
     number_gpus,
     order_hosts,
     settle_unknown,
@@ -316,20 +317,21 @@ def _draw_switches(
     reading = builder.reading
     order = {device.id: place for place, device in enumerate(builder.devices())}
     shown: Counter[str] = Counter()
-    for (host, target), lanes in switches.items():
+    by_bus = sorted(switches.items(), key=lambda item: (item[0][0], bus_order(item[0][1])))
+    for (host, target), lanes in by_bus:
         gpus = sorted(lanes, key=order.__getitem__)
         ordered = {ident: lanes[ident] for ident in gpus}
         tray = builder.of(gpus[0]).parent
-        if target != HIDDEN_SWITCH and draw_shown(builder, ordered, gpu, f"{tray}.nvs{shown[host]}", target):
+        if target != HIDDEN_SWITCH and draw_shown(builder, ordered, gpu, f"{tray}.nvs{shown[host]}"):
             shown[host] += 1
             continue
         trays = {builder.of(ident).parent for ident in gpus}
         reading.inferred("NVLinks go to a switch that the file does not show.")
         if len(trays) > 1:
             reading.inferred(f"{len(trays)} hosts share one NVLink domain.")
-            draw_switched(builder, ordered, gpu, "nvlink", None)
+            draw_switched(builder, ordered, gpu, None)
         else:
-            draw_switched(builder, ordered, gpu, tray or "node", tray)
+            draw_switched(builder, ordered, gpu, tray)
     if shown:
         most = max(shown.values())
         reading.found(

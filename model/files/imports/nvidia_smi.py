@@ -325,7 +325,7 @@ def _draw_nvlink(
             each = {ids[name]: max(n for pair, n in inside.items() if name in pair) for name in group}
             if len(set(inside.values())) > 1:
                 reading.contradictory("GPUs at one NVLink switch show different numbers of links.")
-            draw_switched(builder, each, gpu, tray, tray, lane_bytes_per_s=rate)
+            draw_switched(builder, each, gpu, tray, lane_bytes_per_s=rate)
         else:
             for (a, b), count in inside.items():
                 builder.link(ids[a], ids[b], LinkKind.NVLINK, rate, count)

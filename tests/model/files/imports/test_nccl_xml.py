@@ -50,12 +50,10 @@ def test_node_has_the_pcie_tree_the_nvlinks_and_rails_of_the_file() -> None:
     assert [(nic.label, nic.model, nic.rail) for nic in _of(result, DeviceKind.NIC)] == [
         (f"mlx5_{number}", "cx7-ndr", number) for number in range(4)
     ]
-    to_switch = {
-        (link.a, next(device.label for device in result.devices if device.id == link.b)): link.count
-        for link in result.links
-        if link.kind is LinkKind.NVLINK
-    }
-    assert to_switch["node00.gpu1", "0000:a1:00.0"] == 5 and to_switch["node00.gpu0", "0000:a2:00.0"] == 4
+    to_switch = {(link.a, link.b[-4:]): link.count for link in result.links if link.kind is LinkKind.NVLINK}
+    # Odd GPUs list the four in the opposite order; they are numbered by bus id.
+    for gpu in ("node00.gpu0", "node00.gpu1"):
+        assert [to_switch[gpu, f"nvs{number}"] for number in range(4)] == [5, 4, 4, 5]
     assert _lanes(result) == 72
     up = {link.a: (link.b, link.lane_bytes_per_s) for link in result.links if link.kind is LinkKind.PCIE}
     assert up["node00.gpu3"] == up["node00.nic3"] and up["node00.gpu3"][1] == 63e9  # Gen 5 x16
