@@ -1,7 +1,7 @@
 """Fits the constants of a GPU type and a precision on the rows that may be used for it.
 
 Two for each pair: the efficiency of large matrix multiplications, and the time in which the host issues a
-kernel. Each makes the sum of |ln(ours ÷ measured)| least, between what the step gives at a few values. The
+kernel. Each makes the sum of |ours ÷ measured − 1| least, between what the step gives at a few values. The
 efficiency is fitted on dense models alone, because the time of expert models says little of it; a pair that
 has none takes that of the nearest GPU type. Deterministic, and blind to what the catalogue has now.
 """
@@ -115,23 +115,23 @@ def fit(pair: Pair, rows: Sequence[Row], like: Fitted | None = None) -> Fitted:
 
 
 def _best_efficiency(rows: Sequence[_Prepared], issue_us: float) -> float:
-    """The efficiency with the least Σ |ln(ours ÷ measured)|."""
+    """The efficiency with the least Σ |error|."""
     fine = _between(EFFICIENCY[0], EFFICIENCY[-1], EFFICIENCY_STEP)
     low, high = TRIED_EFFICIENCIES
     total = np.zeros(len(fine))
     for one in rows:
         slow, fast = one.ratio(low, issue_us), one.ratio(high, issue_us)
-        total += np.abs(np.log(fast + (slow - fast) / (1 / low - 1 / high) * (1 / fine - 1 / high)))
+        total += np.abs(fast + (slow - fast) / (1 / low - 1 / high) * (1 / fine - 1 / high) - 1.0)
     return float(fine[int(np.argmin(total))])
 
 
 def _best_issue(rows: Sequence[_Prepared], efficiency: float) -> float:
-    """The issue time with the least Σ |ln(ours ÷ measured)|, between those that are tried."""
+    """The issue time with the least Σ |error|, between those that are tried."""
     fine = _between(TRIED_ISSUE_US[0], TRIED_ISSUE_US[-1], ISSUE_STEP_US)
     total = np.zeros(len(fine))
     for one in rows:
         tried = [one.ratio(efficiency, value) for value in TRIED_ISSUE_US]
-        total += np.abs(np.log(np.interp(fine, TRIED_ISSUE_US, tried)))
+        total += np.abs(np.interp(fine, TRIED_ISSUE_US, tried) - 1.0)
     return float(fine[int(np.argmin(total))])
 
 

@@ -110,6 +110,7 @@ class _Replicas:
         self, kind: str, name: str, operation: Operation, size: int, count: int, when: When, window: Window,
         buckets: int, members: Members = "shards",
     ) -> Need:  # fmt: skip
+        in_units = self._job.parallel.zero == 3 and members == "shards"
         return Need(
             name=f"{kind}{self._suffix}.{name}",
             kind=f"{kind}{self._suffix}",
@@ -123,7 +124,6 @@ class _Replicas:
             window=window,
             members=members if self._hybrid else "group",
             buckets=max(buckets, 1),
-            listed=self._job.parallel.zero == 3
-            and self._job.parallel.zero3_unit == "matrix-list"
-            and members == "shards",
+            units=max(buckets, 1) if in_units else 1,
+            listed=in_units and self._job.parallel.zero3_unit == "matrix-list",
         )

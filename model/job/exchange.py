@@ -82,8 +82,9 @@ class Exchange:
     buffer). `count_per_step` counts the operations of one group in one step. `group_key` names the entry of
     `Placement.groups` whose members take part. `time_factor` (≥ 1) stretches time, not bytes (expert
     imbalance). `buckets`: the parts of one operation that follow each other as its window gets to them
-    (gradient buckets, units of ZeRO-3), each with its own latency. `host_kernels`: what the host has to issue
-    for one operation, all parts together, before it moves. `chunk`: the model chunk of the stage (0 first)
+    (gradient buckets, units of ZeRO-3). `units`: as many gathers or scatters it really is, each with its own
+    latency (ZeRO-3); buckets of a gradient are one operation. `host_kernels`: what the host has to issue for
+    one operation, all units together, before it moves. `chunk`: the model chunk of the stage (0 first)
     that it belongs to; None = all of them.
 
     `read` and `write`: each row of `groups` is one GPU and `storage` names the storage device that it reads
@@ -108,6 +109,7 @@ class Exchange:
     storage: tuple[str, ...] = ()
     dedup: Dedup | None = None
     buckets: int = 1
+    units: int = 1
     host_kernels: int = 0
     chunk: int | None = None
 

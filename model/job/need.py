@@ -17,8 +17,8 @@ class Need:
 
     `members` says what is made of the groups: "group" the group itself, "ring" a send from each member to
     the next (cyclic), "shards" the parts of a data-parallel group that each hold all shards (HSDP),
-    "replicas" the holders of the same shard in those parts. `listed`: every part of every bucket is copied
-    by a kernel of its own. The rest is as in `Exchange`.
+    "replicas" the holders of the same shard in those parts. `listed`: the part of every member in every unit
+    is copied by a kernel of its own. The rest is as in `Exchange`.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Need:
     time_factor: float = 1.0
     members: Members = "group"
     buckets: int = 1
+    units: int = 1
     listed: bool = False
     chunk: int | None = None
     dedup: Dedup | None = None

@@ -94,7 +94,8 @@ def _exchange(need: Need, groups: Groups, algorithm: str) -> Exchange:
         time_factor=need.time_factor,
         dedup=need.dedup,
         buckets=need.buckets,
-        host_kernels=need.buckets * groups.members.shape[1] if need.listed else 0,
+        units=need.units,
+        host_kernels=need.units * groups.members.shape[1] if need.listed else 0,
         chunk=need.chunk,
     )
 

@@ -202,8 +202,8 @@ def step_work(outline: Outline, instances: Instances, schedule: Schedule) -> Wor
 
 
 def _latency_s(exchange: Exchange, alpha_s: float, issue_s: float) -> float:
-    """Of all operations of a step: every bucket has the latency of its own steps."""
-    each = alpha_s * exchange.buckets + exchange.host_kernels * issue_s
+    """Of all operations of a step: every unit has the latency of its own steps."""
+    each = alpha_s * exchange.units + exchange.host_kernels * issue_s
     return each * exchange.count_per_step * exchange.time_factor
 
 

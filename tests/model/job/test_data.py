@@ -41,7 +41,7 @@ def test_units_of_zero_3(unit: str, buckets: int, kernels: int) -> None:
     """Of a layer: queries, keys and values in one, output, gate, up and down; bytes and counts stay."""
     own = job("llama3-70b", {"zero": 3, "zero3_unit": unit}, global_batch=1024)
     found = of_data(own, 1024)
-    assert {(x.buckets, x.host_kernels) for x in found} == {(buckets, kernels)}
+    assert {(x.buckets, x.units, x.host_kernels) for x in found} == {(buckets, buckets, kernels)}
     whole = of_data(job("llama3-70b", {"zero": 3}, global_batch=1024), 1024)
     assert [(x.message_bytes, x.count_per_step) for x in found] == [
         (x.message_bytes, x.count_per_step) for x in whole

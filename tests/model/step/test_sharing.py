@@ -123,12 +123,15 @@ def test_buckets_follow_the_last_backward(buckets: int, shown: float) -> None:
     assert case.run().totals.time_s == pytest.approx(6 + shown, rel=1e-9)
 
 
-@pytest.mark.parametrize("buckets", [1, 3])
-def test_every_bucket_has_its_own_latency(buckets: int) -> None:
-    # After the last backward: 0.5 s of latency for each of the buckets, and 4 s of bytes together.
+@pytest.mark.parametrize(("buckets", "units"), [(1, 1), (3, 1), (3, 3)])
+def test_every_unit_has_its_own_latency(buckets: int, units: int) -> None:
+    # After the last backward: 0.5 s of latency for each of the units, and 4 s of bytes together. Buckets of a
+    # gradient are one operation (conventions 21).
     case = Case(microbatches=2, rates=[10.0])
-    case.exchange(When.GRADIENTS, dimension="dp", loads={0: {0: 40.0}}, alpha_s=0.5, buckets=buckets)
-    assert case.run().totals.time_s == pytest.approx(6 + 4 + 0.5 * buckets)
+    case.exchange(
+        When.GRADIENTS, dimension="dp", loads={0: {0: 40.0}}, alpha_s=0.5, buckets=buckets, units=units
+    )
+    assert case.run().totals.time_s == pytest.approx(6 + 4 + 0.5 * units)
 
 
 def test_the_host_issues_a_kernel_for_every_part_of_a_list() -> None:
