@@ -74,6 +74,8 @@ def import_files(arguments: argparse.Namespace, tools: Tools) -> Outcome:
         way = arguments.way or _usual_way(imported)
         _WAYS[way](report, imported, open_any(arguments.onto), arguments)
     written = []
+    if arguments.project is not None and report.document is None:
+        raise InputError(f"This changes no drawing, so there is none to write to {arguments.project}.")
     if arguments.project is not None and report.document is not None:
         save_project(report.document, Path(arguments.project))
         written.append(arguments.project)

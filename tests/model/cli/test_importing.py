@@ -150,6 +150,10 @@ def _without_last(table: dict[str, object]) -> dict[str, object]:
         (("import", "topo.txt", "--onto", "cluster.json", "--as", "ranks"), "needs a placement of ranks"),
         (("import", "topo.txt", "--onto", "cluster.json", "--as", "overlay"), "needs what NCCL chose"),
         (("import", "other.conf", "--onto", "cluster.json", "--as", "host"), "put it beside instead"),
+        (
+            ("import", "cluster.json", "--onto", "cluster.json", "--as", "compare", "--project", "p.json"),
+            "no drawing",
+        ),
         (("import", "topo.txt", "--project", "no/where.json"), "there is no folder no"),
         (("import", "hosts", "--format", "slurm-hostfile", "--project", "p.json"), "--onto PROJECT"),
         (("export", "cluster.json", "--format", "dot"), "required: --out"),
@@ -204,6 +208,23 @@ def test_our_own_formats_go_out_and_come_back(files: Path, capsys: pytest.Captur
     )
     capsys.readouterr()
     assert json.loads((files / "x.json").read_text())["format"] == "railsketch.traffic"
+
+
+@pytest.mark.parametrize(
+    "ident", ["air-json", "containerlab", "cumulus-dot", "graphml", "netbox-csv", "node-link-json"]
+)
+def test_a_fabric_that_goes_out_comes_back_as_designed(
+    files: Path, ident: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster, out = files / "cluster.json", files / f"out-{ident}"
+    assert call("export", cluster, "--format", ident, "--out", out) == 0
+    parts = sorted(out.glob("*cable*")) if out.is_dir() else [out]
+    assert call("import", *parts, "--format", ident, "--onto", cluster, "--as", "compare", "--json") == 0
+    text = capsys.readouterr().out
+    comparison = json.loads(text[text.index("{\n") :])["comparison"]
+    network = {"ethernet", "infiniband"}
+    wanted = sum(link.count for link in open_any(cluster).topology.links() if link.kind.value in network)
+    assert comparison["cables_as_designed"] == wanted
 
 
 def test_formats_list_every_direction(capsys: pytest.CaptureFixture[str]) -> None:
