@@ -14,6 +14,7 @@ run: $(READY)
 
 test: $(READY)
 	@.ci/bootstrap libraries
+	@.ci/bootstrap checkers
 	@QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m pytest
 
 lint: $(READY)

@@ -94,7 +94,16 @@ def steady_pdf(data: bytes) -> bytes:
     """The same file with the dates and ids that Qt makes anew each time replaced by fixed ones of their
     length, so that the same drawing gives the same bytes.
     """
-    return _CHANGING.sub(lambda found: re.sub(rb"[0-9a-f]", b"0", found.group()), data)
+
+    def fixed(found: re.Match[bytes]) -> bytes:
+        text = found.group()
+        if text.isdigit():
+            return b"20000101000000"
+        if b"T" in text:
+            return b"2000-01-01T00:00:00.000000"[: len(text)]
+        return re.sub(rb"[0-9a-f]", b"0", text)
+
+    return _CHANGING.sub(fixed, data)
 
 
 def painting_application() -> QGuiApplication:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from hypothesis import strategies as st
 
@@ -13,8 +14,8 @@ from model.files.registry import export_format
 from model.step.report import Analysis
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
-from topology_templates.registry import build
 from tests.model.analysis.drawings import job
+from topology_templates.registry import build
 
 GB = 1e9
 
@@ -100,7 +101,7 @@ _NAMES = st.sampled_from(
 
 @st.composite
 def drawings(draw: st.DrawFn) -> Document:
-    """Anything that a user may have drawn: uneven hosts, loose devices, parts that are down, strange names."""
+    """Anything that a user may draw: uneven hosts, loose devices, parts that are down, strange names."""
     devices: list[Device] = []
     links: list[Link] = []
     boxes: list[Container] = []
@@ -149,7 +150,7 @@ def drawings(draw: st.DrawFn) -> Document:
             for name in (*gpus, *nics):
                 if draw(st.booleans()):
                     join(name, cpu, LinkKind.PCIE, draw(st.sampled_from([63 * GB, 31.5 * GB])))
-        for one, other in zip(gpus, gpus[1:], strict=False):
+        for one, other in pairwise(gpus):
             join(one, other, LinkKind.XGMI if model == "mi300x" else LinkKind.NVLINK, 25 * GB, 4)
     topology = Topology(devices, links, boxes)
     layout = {device.id: (60.0 * place, 0.0) for place, device in enumerate(devices)}

@@ -1,7 +1,7 @@
 """NCCL's own reader of topology files, re-enacted with its limits: what it refuses is refused here.
 
-After `xmlLoadSub`, `xmlGetNode` and `xmlGetToken` of NCCL 2.30: it skips blanks and line ends between elements,
-takes one blank between attributes, knows no text, declarations or tabs, and has fixed tables.
+After `xmlLoadSub`, `xmlGetNode` and `xmlGetToken` of NCCL 2.30: it skips blanks and line ends between
+elements, takes one blank between attributes, knows no text, declarations or tabs, and has fixed tables.
 """
 
 from __future__ import annotations

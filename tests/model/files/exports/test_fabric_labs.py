@@ -1,4 +1,4 @@
-"""Networks for labs: containerlab by its schema, Cumulus DOT, Air JSON; and the whole drawing for Graphviz."""
+"""Networks for labs: containerlab by its schema, Cumulus DOT, Air JSON; the drawing for Graphviz."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_nccl_reads_every_file_that_is_written(document: Document) -> None:
         files = read(document)
     except InputError:
         return
-    gpus = [device for device in document.topology.working(DeviceKind.GPU)]
+    gpus = document.topology.working(DeviceKind.GPU)
     assert sum(len(host.all("gpu")) for host in files.values()) == len(gpus)
     for host in files.values():
         bus = [pci.attributes["busid"] for pci in host.all("pci")]

@@ -1,4 +1,4 @@
-"""Slurm's topologies and topograph's models: trees with one parent, blocks of NVLink domains, names that fit."""
+"""Slurm's topologies and topograph's models: trees with one parent, blocks of NVLink domains, names."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def parsed(text: str) -> dict[str, tuple[list[str], list[str]]]:
 
 
 def check_tree(switches: Mapping[str, tuple[list[str], list[str]]]) -> None:
-    """One parent for each switch and node, switches or nodes in each, no name beyond 64 characters, no ring."""
+    """One parent for each switch and node, switches or nodes in each, names of 64 characters, no ring."""
     below = [name for children, nodes in switches.values() for name in (*children, *nodes)]
     assert len(below) == len(set(below))
     for name, (children, nodes) in switches.items():
