@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.canvas.containers import put_container
 from gui.canvas.tools.place import Placing, put_down
 from gui.canvas.view import CanvasView
 from gui.panels.findings import FindingsPanel
@@ -34,6 +35,7 @@ from gui.panels.timeline import TimelinePanel
 from gui.panels.traffic import TrafficPanel
 from gui.widgets.style import separator
 from model.topology.footprint import FOOTPRINT, GRID
+from model.topology.types import ContainerKind
 
 if TYPE_CHECKING:
     from gui.context import AppContext
@@ -91,6 +93,7 @@ class Workspace:
         self.findings = FindingsPanel(context)
         self.status = StatusPanel(context)
         self.palette.filtered.connect(self.templates.filter)
+        self.palette.container_requested.connect(self.add_container)
         left, bottom = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         right = Qt.DockWidgetArea.RightDockWidgetArea
         for corner, area in (
@@ -241,6 +244,12 @@ class Workspace:
         ):
             middle.setY(middle.y() + GRID)
         put_down(self.canvas, placing, middle)
+
+    def add_container(self, kind: str) -> None:
+        """Put a container around the selection; without one an empty container."""
+        topology = self._context.document.document.topology
+        chosen = frozenset(ident for ident in self._context.selection if not topology.has_link(ident))
+        put_container(self.canvas, ContainerKind(kind), chosen)
 
     def keep(self, stored: QSettings) -> None:
         """Write down which docks are open and how large they are."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QMimeData, QPointF
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 
+from gui.canvas.containers import CONTAINER_MIME, container_kind, drop_container
 from gui.canvas.tools.place import DEVICE_MIME, TEMPLATE_MIME, Placing, put_down
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class Drops:
             return False
         data = event.mimeData()
         placing = Placing.from_mime(data) if data.hasFormat(DEVICE_MIME) else None
-        if placing is None and not data.hasFormat(TEMPLATE_MIME):
+        box = container_kind(data) if data.hasFormat(CONTAINER_MIME) else None
+        if placing is None and box is None and not data.hasFormat(TEMPLATE_MIME):
             event.ignore()
             return True
         event.acceptProposedAction()
@@ -37,7 +39,10 @@ class Drops:
             self._ghost(placing, scene)
             return True
         self._ghost(None, scene)
-        self._drop(data, placing, scene)
+        if box is not None:
+            drop_container(self._view, box, scene)
+        else:
+            self._drop(data, placing, scene)
         return True
 
     def _drop(self, data: QMimeData, placing: Placing | None, scene: QPointF) -> None:

@@ -46,6 +46,9 @@ def canvas_menu(view: CanvasView) -> QMenu:
             menu.addAction("Cut", view.edit.cut)
             menu.addAction("Copy", view.edit.copy)
             menu.addAction("Duplicate", view.edit.duplicate)
+            menu.addAction("Group", view.edit.group)
+            if any(topology.has_container(ident) for ident in context.selection):
+                menu.addAction("Ungroup", view.edit.ungroup)
         menu.addAction("Delete", view.edit.delete)
         menu.addSeparator()
         menu.addAction("Fit selection", view.fit_selection)

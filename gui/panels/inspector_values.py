@@ -8,12 +8,11 @@ from typing import TypeVar
 
 from gui.panels.facts import KIND_NAMES, LINK_NAMES, facts, gigabytes
 from gui.panels.rack_rows import total_power, total_weight
-from model.catalog import catalog
 from model.document.document import Document
 from model.document.edits import SetFields
 from model.step.report import Analysis
 from model.text import format_percent, format_port, format_ratio, format_seconds, plural, three_digits
-from model.topology.cables import cable_class, cable_length_m
+from model.topology.cables import cable_text
 from model.topology.equipment import rack_totals
 from model.topology.graph import Topology
 from model.topology.ports import port_use, ports_of, spec_of
@@ -119,24 +118,13 @@ def length_text(length_m: float | None) -> str:
     return "—" if length_m is None else f"{three_digits(length_m)} m"
 
 
-def cable_line(topology: Topology, link: Link) -> str:
-    """Length, class and delay of a cable: "2.31 m, passive copper, 11.6 ns"; empty where none is known."""
-    length = cable_length_m(topology, link)
-    if length is None:
-        return ""
-    kind = cable_class(length, link.lane_bytes_per_s).name
-    nanoseconds = length * catalog().cables.ns_per_m
-    delay = f"{three_digits(nanoseconds)} ns" if nanoseconds < 1000 else format_seconds(nanoseconds * 1e-9)
-    return f"{length_text(length)}, {kind[:1].lower() + kind[1:]}, {delay}"
-
-
 def link_lines(topology: Topology, link: Link, analysis: Analysis | None) -> tuple[str, ...]:
     """Facts of one link: its capacity now, its cable, and its load in both directions."""
     now = link.capacity_bytes_per_s
     lines = [f"{gigabytes(now)} each direction"]
     if now != link.nominal_bytes_per_s:
         lines[0] += f", built for {gigabytes(link.nominal_bytes_per_s)}"
-    cable = cable_line(topology, link)
+    cable = cable_text(topology, (link,))
     if cable:
         lines.append(cable)
     report = analysis.report if analysis is not None else None

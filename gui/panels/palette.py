@@ -26,7 +26,7 @@ from gui.widgets.search import SearchField
 from gui.widgets.section import PADDING, SectionHeader
 from gui.widgets.style import label, set_font
 from model.catalog import catalog
-from model.topology.types import DeviceKind
+from model.topology.types import ContainerKind, DeviceKind
 
 if TYPE_CHECKING:
     from gui.context import AppContext
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 DEVICE_MIME = "application/x-railsketch-device"
 MOST_COPIES = 64
 TILE_HEIGHT = 54
+CONTAINER_HEIGHT = 42
+CONTAINER_MIME = "application/x-railsketch-container"
 
 PALETTE = (
     DeviceKind.GPU,
@@ -47,6 +49,7 @@ PALETTE = (
     DeviceKind.STORAGE,
     DeviceKind.SITE_GATEWAY,
 )
+CONTAINERS = tuple(ContainerKind)
 _SHORT_NAMES = {"nvlink-switch": "NVLink sw."}
 
 
@@ -58,28 +61,43 @@ def device_mime(kind: str, model: str, count: int) -> QMimeData:
     return data
 
 
-class DeviceTile(QToolButton):
-    """A kind of device: click to place it with the mouse, drag it, or Enter to add it in the middle."""
+def container_mime(kind: str) -> QMimeData:
+    """What a dragged tile of a container carries."""
+    data = QMimeData()
+    data.setData(CONTAINER_MIME, QByteArray(kind.encode()))
+    return data
+
+
+class PaletteTile(QToolButton):
+    """A kind of device or container: click to choose it, drag it, or Enter to add it."""
 
     dragged = Signal()
     insert_requested = Signal()
 
-    def __init__(self, context: AppContext, kind: DeviceKind, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, context: AppContext, kind: DeviceKind | ContainerKind, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._context = context
         self.kind = kind
+        device = isinstance(kind, DeviceKind)
         self._pressed_at: QPoint | None = None
         self.setProperty("role", "tile")
         self.setText(_SHORT_NAMES.get(kind, KIND_NAMES[kind]))
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
         self.setIconSize(QSize(22, 22))
-        self.setCheckable(True)
+        self.setCheckable(device)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setFixedHeight(TILE_HEIGHT)
+        self.setFixedHeight(TILE_HEIGHT if device else CONTAINER_HEIGHT)
         self.setAccessibleName(KIND_NAMES[kind])
-        self.setAccessibleDescription("Drag it onto the drawing, or press Enter to add it")
-        self.setToolTip(f"{KIND_NAMES[kind]}: drag onto the drawing, or click and then click there")
+        how = "drag onto the drawing, or click and then click there"
+        if device:
+            self.setAccessibleDescription("Drag it onto the drawing, or press Enter to add it")
+        else:
+            self.setAccessibleDescription("Drag it onto what it shall hold, or press Enter for the selection")
+            how = "drag it onto what it shall hold, or click to put it around the selection"
+        self.setToolTip(f"{KIND_NAMES[kind]}: {how}")
         set_font(self, 10, 500)
         self.update_icon()
 
@@ -88,10 +106,10 @@ class DeviceTile(QToolButton):
         self.setIcon(self._context.theme.current.device_icon(self.kind, 22, 2.0))
 
     def sizeHint(self) -> QSize:
-        return QSize(60, TILE_HEIGHT)
+        return QSize(60, self.height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(40, TILE_HEIGHT)
+        return QSize(40, self.height())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton:
@@ -110,7 +128,8 @@ class DeviceTile(QToolButton):
         super().mouseMoveEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.insert_requested.emit()
+        if self.isCheckable():  # a container came with the first click
+            self.insert_requested.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -123,12 +142,14 @@ class PalettePanel(QWidget):
     """Device tiles with a filter, the model of the chosen kind with its facts, and the number of copies."""
 
     insert_requested = Signal(str, str, int)
+    container_requested = Signal(str)
     filtered = Signal(str)
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context = context
         self._models: dict[str, str] = {}
+        self.containers: dict[str, PaletteTile] = {}
         self.setProperty("role", "panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName("Devices")
@@ -144,10 +165,10 @@ class PalettePanel(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         grid.setSizePolicy(policy)
-        self.tiles: dict[str, DeviceTile] = {}
+        self.tiles: dict[str, PaletteTile] = {}
         group = QButtonGroup(self)
         for kind in PALETTE:
-            tile = DeviceTile(context, kind)
+            tile = PaletteTile(context, kind)
             tile.clicked.connect(lambda _checked, chosen=kind: self._arm(chosen))
             tile.dragged.connect(lambda chosen=kind: self._drag(chosen))
             tile.insert_requested.connect(lambda chosen=kind: self._insert(chosen))
@@ -157,6 +178,7 @@ class PalettePanel(QWidget):
         column.addWidget(grid)
         column.addWidget(self._model_box())
         column.addLayout(self._copies_row())
+        column.addWidget(self._containers())
         context.theme.changed.connect(self._theme_changed)
         context.place_changed.connect(self._show_place)
         self.choose(DeviceKind.GPU)
@@ -177,6 +199,22 @@ class PalettePanel(QWidget):
         row.addWidget(self.model, 1)
         inner.addLayout(row)
         inner.addWidget(self._facts)
+        return box
+
+    def _containers(self) -> QWidget:
+        """Trays, racks, pods and sites, in one line of smaller tiles."""
+        box = QWidget()
+        row = QHBoxLayout(box)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for kind in CONTAINERS:
+            tile = PaletteTile(self._context, kind)
+            tile.setIconSize(QSize(16, 16))
+            tile.clicked.connect(lambda _checked, chosen=kind: self.container_requested.emit(chosen))
+            tile.dragged.connect(lambda chosen=kind: self._drag_container(chosen))
+            tile.insert_requested.connect(lambda chosen=kind: self.container_requested.emit(chosen))
+            row.addWidget(tile)
+            self.containers[kind] = tile
         return box
 
     def _copies_row(self) -> QHBoxLayout:
@@ -242,14 +280,24 @@ class PalettePanel(QWidget):
         drag.setHotSpot(QPoint(16, 16))
         drag.exec(Qt.DropAction.CopyAction)
 
+    def _drag_container(self, kind: str) -> None:
+        drag = QDrag(self)
+        drag.setMimeData(container_mime(kind))
+        icon = self._context.theme.current.device_icon(kind, 32, self.devicePixelRatioF())
+        drag.setPixmap(icon)
+        drag.setHotSpot(QPoint(16, 16))
+        drag.exec(Qt.DropAction.CopyAction)
+
     def _filter(self, text: str) -> None:
         wanted = text.casefold()
         for kind, tile in self.tiles.items():
             names = [KIND_NAMES[kind], *(spec.name for spec in catalog().of_kind(kind).values())]
             tile.setVisible(any(wanted in name.casefold() for name in names))
+        for kind, tile in self.containers.items():
+            tile.setVisible(wanted in KIND_NAMES[kind].casefold())
         self._flow.invalidate()
         self.filtered.emit(text)
 
     def _theme_changed(self) -> None:
-        for tile in self.tiles.values():
+        for tile in (*self.tiles.values(), *self.containers.values()):
             tile.update_icon()

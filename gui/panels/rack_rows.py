@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,15 @@ from model.placement.resolve import displayed_groups
 from model.placement.types import Dimension, Placement
 from model.step.report import StepReport
 from model.text import format_percent, plural, three_digits
-from model.topology.equipment import Equipment, RackTotals, equipment, mountable, rack_totals, things_in
+from model.topology.equipment import (
+    MOUNTABLE,
+    Equipment,
+    RackTotals,
+    equipment,
+    mountable,
+    rack_totals,
+    things_in,
+)
 from model.topology.floor import around, floor_places
 from model.topology.graph import Topology
 from model.topology.ports import port_use, ports_of
@@ -69,6 +77,7 @@ class RackFloor:
         self.rows = _rows(topology)
         self.loose = tuple(_loose(topology))
         self._faces: dict[str, RackFace] = {}
+        self._trays: dict[str, str | None] = {}
 
     @property
     def racks(self) -> tuple[str, ...]:
@@ -96,15 +105,22 @@ class RackFloor:
     def owner_of(self, ident: str) -> str | None:
         """The bar that shows a device or container: itself, or the tray around it."""
         topology = self._topology
-        at: str | None = ident if topology.has_device(ident) or topology.has_container(ident) else None
-        while at is not None:
-            if mountable(topology, at):
-                parent = _thing(topology, at).parent
-                inside = parent is not None and topology.container(parent).kind is ContainerKind.TRAY
-                if not inside:
-                    return at
-            at = _thing(topology, at).parent
-        return None
+        if topology.has_container(ident):
+            return self._tray_around(ident)
+        if not topology.has_device(ident):
+            return None
+        device = topology.device(ident)
+        tray = None if device.parent is None else self._tray_around(device.parent)
+        return ident if tray is None and device.kind in MOUNTABLE else tray
+
+    def _tray_around(self, ident: str) -> str | None:
+        """The outermost tray among a container and those around it."""
+        if ident not in self._trays:
+            box = self._topology.container(ident)
+            outer = None if box.parent is None else self._tray_around(box.parent)
+            own = ident if box.kind is ContainerKind.TRAY else None
+            self._trays[ident] = outer if outer is not None else own
+        return self._trays[ident]
 
     def _face(self, rack: str) -> RackFace:
         topology = self._topology
@@ -140,15 +156,12 @@ def _rows(topology: Topology) -> tuple[FloorRow, ...]:
 
 def _loose(topology: Topology) -> list[str]:
     """Things that could stand in racks and are in none."""
-    things: list[Thing] = [*topology.containers(), *topology.devices()]
-    found = []
-    for thing in things:
-        if not mountable(topology, thing.id):
-            continue
-        kind = None if thing.parent is None else topology.container(thing.parent).kind
-        if kind not in (ContainerKind.RACK, ContainerKind.TRAY):
-            found.append(thing.id)
-    return found
+    kinds = {box.id: box.kind for box in topology.containers()}
+    taken = (ContainerKind.RACK, ContainerKind.TRAY)
+    boxes = (box for box in topology.containers() if box.kind is ContainerKind.TRAY)
+    devices = (device for device in topology.devices() if device.kind in MOUNTABLE)
+    things: tuple[Iterable[Thing], ...] = (boxes, devices)
+    return [thing.id for some in things for thing in some if kinds.get(thing.parent or "") not in taken]
 
 
 def _bar(topology: Topology, thing: Thing) -> Bar:

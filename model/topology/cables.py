@@ -7,18 +7,23 @@ slack. The constants are in `resources/catalog/cables.json` and `racks.json`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from model.catalog.cabling import CableClass
 from model.catalog.load import catalog
+from model.text import format_seconds, three_digits
 from model.topology.floor import mounts
 from model.topology.graph import Topology
 from model.topology.types import Link
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["CableClass", "cable_class", "cable_length_m", "cable_lengths", "lengths_from_racks"]
+__all__ = ["CableClass", "cable_class", "cable_length_m", "cable_lengths", "cable_text", "lengths_from_racks"]
+
+_MOST_MEASURED = 256
 
 
 def cable_length_m(topology: Topology, link: Link) -> float | None:
@@ -70,3 +75,23 @@ def cable_class(length_m: float, lane_bytes_per_s: float) -> CableClass:
     """
     classes = catalog().cables.classes
     return next((one for one in classes if one.reaches(length_m, lane_bytes_per_s)), classes[-1])
+
+
+def cable_text(topology: Topology, links: Sequence[Link]) -> str:
+    """Length, class and delay of cables in words: "2.03 m, passive copper, 10.2 ns", of several "2.03 to 4.50
+    m, passive copper or active copper".
+
+    Empty where one of the lengths is not known; of more than 256 cables the first ones are measured.
+    """
+    found = [(cable_length_m(topology, link), link) for link in links[:_MOST_MEASURED]]
+    known = [(length, link) for length, link in found if length is not None]
+    if not known or len(known) < len(found):
+        return ""
+    names = dict.fromkeys(cable_class(length, link.lane_bytes_per_s).name for length, link in known)
+    kinds = " or ".join(name[:1].lower() + name[1:] for name in names)
+    least, most = min(length for length, _ in known), max(length for length, _ in known)
+    if three_digits(least) != three_digits(most):
+        return f"{three_digits(least)} to {three_digits(most)} m, {kinds}"
+    nanoseconds = most * catalog().cables.ns_per_m
+    delay = f"{three_digits(nanoseconds)} ns" if nanoseconds < 1000 else format_seconds(nanoseconds * 1e-9)
+    return f"{three_digits(most)} m, {kinds}, {delay}"

@@ -14,7 +14,14 @@ from PySide6.QtTest import QTest
 from gui.context import AppContext
 from gui.edit_commands import EditCommands
 from gui.panels.facts import facts
-from gui.panels.palette import DEVICE_MIME, PALETTE, PalettePanel, device_mime
+from gui.panels.palette import (
+    CONTAINER_MIME,
+    DEVICE_MIME,
+    PALETTE,
+    PalettePanel,
+    container_mime,
+    device_mime,
+)
 from gui.panels.templates import TemplatesPanel
 from gui.widgets.template_tile import TEMPLATE_MIME, template_mime
 from model.catalog import catalog
@@ -182,3 +189,15 @@ def test_select_all_and_nothing(commands: EditCommands, drawing: AppContext) -> 
     said: list[str] = []
     drawing.said.connect(said.append)
     assert not commands.copy() and said
+
+
+def test_containers_are_offered_and_asked_for_once(panel: PalettePanel, qtbot: Any) -> None:
+    wanted: list[str] = []
+    panel.container_requested.connect(wanted.append)
+    assert list(panel.containers) == ["tray", "rack", "pod", "site"]
+    rack = panel.containers["rack"]
+    qtbot.mouseClick(rack, Qt.MouseButton.LeftButton)
+    qtbot.mouseDClick(rack, Qt.MouseButton.LeftButton)
+    QTest.keyClick(panel.containers["pod"], Qt.Key.Key_Return)
+    assert wanted == ["rack", "pod"]
+    assert bytes(container_mime("rack").data(CONTAINER_MIME).data()) == b"rack"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.catalog import catalog
-from model.topology.cables import cable_class, cable_length_m, cable_lengths
+from model.topology.cables import cable_class, cable_length_m, cable_lengths, cable_text
 from model.topology.floor import FloorPlace, floor_places
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
@@ -147,3 +147,20 @@ def test_a_place_of_its_own_is_kept_and_the_others_go_around_it() -> None:
         "d": (5, 0),
     }
     assert list(places) == ["a", "b", "c", "d"]
+
+
+def test_cables_in_words() -> None:
+    devices = [leaf("a", "r", 1), leaf("b", "r", 11), leaf("c", "r", 42), leaf("d", None, None)]
+    links = [
+        cable("a", "b"),
+        cable("a", "c"),
+        cable("a", "d"),
+        cable("b", "c", 4.0),
+        cable("b", "d", 40_000.0),
+    ]
+    topology = Topology(devices, links, (rack("r"),))
+    assert cable_text(topology, links[:1]) == "0.945 m, passive copper, 4.72 ns"
+    assert cable_text(topology, links[:2]) == "0.945 to 2.32 m, passive copper"
+    assert cable_text(topology, [links[0], links[3]]) == "0.945 to 4.00 m, passive copper or active copper"
+    assert cable_text(topology, links[4:]) == "40,000 m, fibre and transceivers, 200 µs"
+    assert cable_text(topology, links[:3]) == "" and cable_text(topology, ()) == ""
