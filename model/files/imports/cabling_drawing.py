@@ -7,15 +7,15 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from model.files.importing import Drawing, Question
 from model.files.imports.building import DrawingBuilder
 from model.files.imports.cabling import SWITCHES, Box, Cable, Cabling, End, Role
+from model.files.imports.cabling_racks import with_places
 from model.files.imports.cabling_rails import find_rails, list_uneven, natural
 from model.files.imports.cabling_roles import settle_roles
 from model.files.imports.graph_models import BYTES_PER_GBIT, Models
-from model.topology.types import Container, ContainerKind, Device, DeviceKind, LinkKind, State
+from model.topology.types import ContainerKind, DeviceKind, LinkKind, State
 
 _KINDS = {
     Role.LEAF: DeviceKind.LEAF,
@@ -161,6 +161,7 @@ class _Drawer:
         self._boxes: dict[str, str] = {}  # id of a switch or tray
         self._nics: dict[tuple[str, str], str] = {}
         self._racked: dict[str, Box] = {}
+        self._nic_models: dict[float, str] = {}
 
     def draw(self) -> Drawing:
         """Racks, switches, hosts, links."""
@@ -176,7 +177,7 @@ class _Drawer:
                 self._switch(box, models.get(role, ""), rails.leaves.get(box.name))
         self._hosts(rails.ports, rates)
         self._links()
-        return self._with_places(self._builder.drawing(whole=True))
+        return with_places(self._cabling.reading, self._builder.drawing(whole=True), self._racked)
 
     def _rack(self, box: Box) -> str | None:
         if not box.rack:
@@ -220,10 +221,15 @@ class _Drawer:
             self._racked[tray] = box
             found = ports[box.name]
             for port in sorted({**found, **dict.fromkeys(box.nics, 0.0)} or {"nic0": 0.0}, key=natural):
-                model = box.nics.get(port) or self._models.nic(found.get(port, 0.0), 1).id
+                model = box.nics.get(port) or self._nic(found.get(port, 0.0))
                 self._nics[box.name, port] = self._builder.device(
                     f"{tray}.{port}", DeviceKind.NIC, model, parent=tray, rail=rails.get(port)
                 )
+
+    def _nic(self, rate: float) -> str:
+        if rate not in self._nic_models:
+            self._nic_models[rate] = self._models.nic(rate, 1).id
+        return self._nic_models[rate]
 
     def _links(self) -> None:
         """One link for all equal cables between the same two devices."""
@@ -240,24 +246,3 @@ class _Drawer:
 
     def _device(self, box: str, port: str) -> str:
         return self._nics.get((box, port)) or self._boxes[box]
-
-    def _with_places(self, drawing: Drawing) -> Drawing:
-        """With the units and heights in racks that the boxes have."""
-
-        def devices() -> list[Device]:
-            return [
-                replace(device, u=box.u, height_u=box.height_u)
-                if (box := self._racked.get(device.id)) and (box.u is not None or box.height_u is not None)
-                else device
-                for device in drawing.devices
-            ]
-
-        def containers() -> list[Container]:
-            return [
-                replace(each, u=box.u, height_u=box.height_u)
-                if (box := self._racked.get(each.id)) and (box.u is not None or box.height_u is not None)
-                else each
-                for each in drawing.containers
-            ]
-
-        return replace(drawing, devices=tuple(devices()), containers=tuple(containers()))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from model.errors import InputError
 from model.files.importing import Drawing, Question, Reading
-from model.files.imports.cabling import Box, Cabling, End, Role
+from model.files.imports.cabling import MOST_NAMED, Box, Cabling, End, Role
 from model.files.imports.cabling import Cable as Line
 from model.files.imports.cabling_drawing import draw
 from model.files.imports.infiniband_names import (
@@ -72,6 +72,7 @@ class Fabric:
         self._reading = reading
         self._nodes: dict[str, Node] = {}
         self._cables: dict[Port, _Cable] = {}
+        self._shared: set[Port] = set()
 
     def node(self, letter: str, guid: str, description: str, line: int, *, declared: bool = False) -> Node:
         """The node with this GUID, new or known. Without a whole GUID it is told by its description, too."""
@@ -106,10 +107,12 @@ class Fabric:
         taken = known or self._cables.get(b)
         if taken is not None:
             port = a if known else b
+            self._shared.add(port)
             name = self._nodes[port.node].description or port.node
-            self._reading.contradictory(
-                f"Port {port.number} of {name} is in two cables; the first was taken.", taken.line, line
+            what = (
+                f"Port {port.number} of {name} is" if len(self._shared) <= MOST_NAMED else "Other ports are"
             )
+            self._reading.contradictory(f"{what} in two cables; the first was taken.", taken.line, line)
             return
         self._cables[a] = self._cables[b] = _Cable(a, b, rate, said, line, down)
 
@@ -198,6 +201,7 @@ class _Boxes:
         for port in said:
             self._used[port.node].append(port.number)
         self._ends: dict[Port, End] = {}
+        self._next: dict[str, int] = {}
 
     def boxes(self, nodes: Sequence[Node]) -> dict[Port, End]:
         """Fill the cabling with boxes; gives the end that each used port is."""
@@ -239,9 +243,10 @@ class _Boxes:
             )
 
     def _fresh(self, wanted: str, line: int, role: Role) -> Box:
-        name, number = wanted, 2
+        name, number = wanted, self._next.get(wanted, 2)
         while name in self._cabling.boxes:
             name, number = f"{wanted}-{number}", number + 1
+            self._next[wanted] = number
         return self._cabling.box(name, line, role)
 
     def _named(self, adapters: Iterable[tuple[Node, AdapterName]]) -> None:

@@ -57,6 +57,26 @@ def test_exported_tables_of_cables_and_devices() -> None:
     opens(one.result)
 
 
+def test_units_that_are_taken_or_not_there() -> None:
+    rows = "leaf1,R1,leaf,40,1\nleaf2,R1,leaf,40,1\ngpu1,R1,server,47,8\nleaf3,R1,leaf,0,1\nleaf4,,leaf,7,1\n"
+    one = imported(text("Name,Rack,Role,Position,Height (U)\n" + rows))
+    assert isinstance(one.result, Drawing)
+    units = {each.id: each.u for each in (*one.result.devices, *one.result.containers)}
+    assert units == {
+        "leaf1": 40,
+        "leaf2": None,
+        "leaf3": None,
+        "leaf4": None,
+        "gpu1": 47,
+        "gpu1.nic0": None,
+        "R1": None,
+    }
+    assert {rack.id: rack.height_u for rack in one.result.containers}["R1"] == 54.0
+    assert lines(one, "leaf2 would be in U 40 of rack R1, where leaf1 is; it got no unit.") == (3,)
+    assert lines(one, "leaf3 would be in U 0 of rack R1, which no rack has; it got no unit.") == (5,)
+    opens(one.result)
+
+
 def test_devices_alone_are_drawn_without_links() -> None:
     result = drawing(own("netbox-csv/devices.csv"), "netbox-csv", unknown_boxes="switch")
     assert kinds(result) == {"leaf": 2, "spine": 1, "nic": 2, "tray": 2, "rack": 3}
