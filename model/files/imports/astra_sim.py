@@ -136,7 +136,7 @@ def _analytical(reading: Reading) -> list[_Dim]:
         if rate <= 0:
             raise _wrong(reading, data, "bandwidth", number, lists["bandwidth"][number], "GB/s above 0")
         line = data.lines["topology"]
-        dims.append(_Dim(number + 1, block, size, stride, rate * _GB, latency * 1e-9, line))
+        dims.append(_Dim(number + 1, block, size, stride, rate * _GB, latency / 1e9, line))
         stride *= size
         if stride > MOST_NODES:
             raise InputError(

@@ -45,13 +45,13 @@ _ROLE_KEYS = (
 _MODEL_KEYS = ("model", "product", "hardware", "devicemodel", "gpumodel", "gputype")
 _LABEL_KEYS = ("label", "displayname", "title")
 _COUNT_KEYS = ("count", "lanes", "cables", "multiplicity", "links", "width")
-_LATENCY_KEYS = {
+_LATENCIES = {
     "latencys": 1.0,
-    "latencyms": 1e-3,
-    "delayms": 1e-3,
-    "latencyus": 1e-6,
-    "latencyns": 1e-9,
-    "delayns": 1e-9,
+    "latencyms": 1e3,
+    "delayms": 1e3,
+    "latencyus": 1e6,
+    "latencyns": 1e9,
+    "delayns": 1e9,
 }
 _LENGTH_KEYS = ("lengthm", "length", "cablelengthm")
 # Computed from others, or of the picture: nothing is lost.
@@ -404,8 +404,8 @@ def _fill_edge(edge: Edge, key: str, text: str) -> bool:
             edge.count = int(number)
             return True
         return False
-    if key in _LATENCY_KEYS:
-        edge.latency_s = number * _LATENCY_KEYS[key] if number is not None and 0 <= number <= 1e12 else None
+    if key in _LATENCIES:
+        edge.latency_s = number / _LATENCIES[key] if number is not None and 0 <= number <= 1e12 else None
         return edge.latency_s is not None
     if key in _LENGTH_KEYS:
         edge.length_m = number if number is not None and 0 <= number <= 1e9 else None

@@ -178,6 +178,10 @@ def _counts(reading: Reading, nodes: int, pod: int, tiers: tuple[_Tier, ...]) ->
     tor, agg = tiers[0], tiers[1]
     bundles = [tier.get("bundle", 1) or 1 for tier in tiers]
     _divides(reading, nodes, pod, "Nodes", "Podsize")
+    if len(tiers) == 2 and pod != nodes:
+        raise InputError(
+            f"{reading.source.name}: with 2 tiers all {nodes:,} nodes are one pod; Podsize is {pod:,}."
+        )
     down = tor.get("radix_down") // bundles[0]
     _divides(reading, pod, down, "Podsize", "Radix_Down of tier 0", tor.lines["radix_down"])
     _divides(reading, tor.get("radix_down"), bundles[0], "Radix_Down of tier 0", "its Bundle")
@@ -189,10 +193,6 @@ def _counts(reading: Reading, nodes: int, pod: int, tiers: tuple[_Tier, ...]) ->
         _divides(reading, agg.get("radix_up"), bundles[2], "Radix_Up of tier 1", "Bundle of tier 2")
         cores = aggs * (agg.get("radix_up") // bundles[2])
         _must_be(reading, tiers[2], "radix_down", pods * bundles[2], plural(pods, "pod"))
-    elif pods > 1:
-        raise InputError(
-            f"{reading.source.name}: with 2 tiers all {nodes:,} nodes are one pod; Podsize is {pod:,}."
-        )
     tree = _Tree(nodes, pods, tors, aggs, cores, tiers)
     if tree.devices > MOST_NODES:
         raise InputError(
@@ -214,9 +214,7 @@ def _divides(reading: Reading, whole: int, part: int, what: str, by: str, line: 
 def _must_be(reading: Reading, tier: _Tier, key: str, wanted: int, why: str) -> None:
     found = tier.get(key)
     if found != wanted:
-        reading.broken(
-            f"Radix_Down {found:,} does not fit {why}: {wanted:,} links come from below", tier.lines[key]
-        )
+        reading.broken(f"Radix_Down {found:,} does not fit {why}, which need {wanted:,}", tier.lines[key])
 
 
 def _check_oversubscription(reading: Reading, tree: _Tree) -> None:
@@ -260,7 +258,7 @@ def _join(graph: GraphDrawing, tree: _Tree, tier: int, below: str, above: str) -
     bundle = facts.get("bundle", 1) or 1
     speed = facts.get("downlink_speed_gbps") * BYTES_PER_GBIT * bundle
     graph.edge(
-        Edge(below, above, speed, bundle, facts.get("downlink_latency_ns") * 1e-9, facts.lines["radix_down"])
+        Edge(below, above, speed, bundle, facts.get("downlink_latency_ns") / 1e9, facts.lines["radix_down"])
     )
 
 

@@ -28,7 +28,7 @@ from model.files.imports.yaml_text import parse_yaml
 from model.text import plural
 from model.topology.types import ContainerKind
 
-_SECONDS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_PER_SECOND = {"ms": 1e3, "us": 1e6, "ns": 1e9}
 _DROPPED = frozenset({"memory"})
 _TYPES = {"xpu": Role.GPU, "nic": Role.NIC, "cpu": Role.CPU}
 _SCALE_UP = re.compile(r"nv|xgmi|xpu_fabric|scale.?up|ici", re.IGNORECASE)
@@ -268,7 +268,7 @@ def _latency(text: str) -> float | None:
     """Seconds of "500 ns"."""
     number, _, unit = text.partition(" ")
     value = number_of(number)
-    return value * _SECONDS[unit] if value is not None and value >= 0 and unit in _SECONDS else None
+    return value / _PER_SECOND[unit] if value is not None and value >= 0 and unit in _PER_SECOND else None
 
 
 FORMATS = (

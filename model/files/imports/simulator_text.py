@@ -23,7 +23,7 @@ FASTEST = 1e15  # bytes/s of a link
 
 _RATES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _RATE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][+-]?[0-9]{1,2})?)([kKMGT]?)(i?)(bps|b/s|Bps|B/s)")
-_DELAYS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
 _DELAY = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][+-]?[0-9]{1,2})?)(s|ms|us|ns|ps)?")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -204,5 +204,5 @@ def delay_of(text: str) -> float | None:
     match = _DELAY.fullmatch(text)
     if match is None:
         return None
-    delay = float(match.group(1)) * _DELAYS[match.group(2) or "s"]
+    delay = float(match.group(1)) / _PER_SECOND[match.group(2) or "s"]
     return delay if delay <= 1e3 else None
