@@ -34,7 +34,7 @@ def join(devices: Sequence[Device], links: Sequence[Link], hosts: Sequence[Host]
     """Give NICs without a network link one, on the switches of their host, rail by rail, while ports last.
 
     NICs without a rail beside others that have one (management) get none. A host without any link to a
-    switch stays as it is.
+    switch stays as it is. New links are no faster than those that their host has.
     """
     work = _Joining(devices, links, names)
     for host in hosts:
@@ -50,11 +50,12 @@ def join(devices: Sequence[Device], links: Sequence[Link], hosts: Sequence[Host]
 
 @dataclass(slots=True)
 class _Home:
-    """The switches that a host is joined to, with how many links, and the kind of link."""
+    """The switches that a host is joined to, with how many links, their kind, and the fastest lane."""
 
     switches: list[Device] = field(default_factory=list)
     links: dict[str, int] = field(default_factory=dict)
     kind: LinkKind | None = None
+    lane_bytes_per_s: float = 0.0
 
 
 class _Joining:
@@ -146,6 +147,7 @@ class _Joining:
                     home.switches.append(far)
                     home.kind = home.kind or link.kind
                 home.links[far.id] = home.links.get(far.id, 0) + link.count
+                home.lane_bytes_per_s = max(home.lane_bytes_per_s, link.lane_bytes_per_s)
         self._homes[host.tray] = home
         if not home.switches:
             return []
@@ -158,7 +160,7 @@ class _Joining:
         for number, switch in enumerate(self._candidates(home, nic)):
             kinds = link_kinds(nic, switch)
             kind = home.kind if home.kind in kinds else next(iter(kinds), None)
-            why = self._add(nic, switch, kind)
+            why = self._add(nic, switch, kind, home.lane_bytes_per_s)
             if not why:
                 home.links[switch.id] = home.links.get(switch.id, 0) + 1
                 return
@@ -175,12 +177,12 @@ class _Joining:
         others.sort(key=lambda switch: home.links.get(switch.id, 0))
         return same + others
 
-    def _add(self, nic: Device, switch: Device, kind: LinkKind | None) -> str:
-        """Add a link; or say why not, as a part of a sentence."""
+    def _add(self, nic: Device, switch: Device, kind: LinkKind | None, most: float) -> str:
+        """Add a link, no faster than `most` (bytes/s); or say why not, as a part of a sentence."""
         if kind is None:
             return f"{switch.id} does not speak what the NICs speak"
         group = next((each for each in ports_of(switch) if each.family == family_of(kind)), None)
-        lane = full_speed(kind, nic, switch)
+        lane = min(full_speed(kind, nic, switch), most)
         if group is None or lane <= 0:
             return f"the ports of {switch.id} or of the NICs are not known"
         used, wanted = self._used.get(switch.id, 0.0), group.ports_per_lane(lane)

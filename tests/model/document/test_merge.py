@@ -160,6 +160,16 @@ def test_a_host_on_two_switches_stays_on_both_alike() -> None:
     assert [len(document.topology.links_of(leaf.id)) for leaf in leaves] == [4, 4]
 
 
+def test_new_links_are_no_faster_than_those_of_their_host() -> None:
+    """A file that says 100G for a host says so for all of its NICs."""
+    document = plain_cluster(2, per_leaf=2)
+    slow = [replace(link, lane_bytes_per_s=12.5e9) for link in document.topology.links()]
+    document.topology.put((), slow, ())
+    plan_trays(document, template("hgx-h100", nodes=1)).edit.apply(document)
+    network = [link for link in document.topology.links() if link.kind in NETWORK_LINKS]
+    assert [link.lane_bytes_per_s for link in network] == [12.5e9] * 16
+
+
 def test_a_node_with_fewer_nics_names_the_links_that_go() -> None:
     document = opened("hgx-h100", nodes=1)
     node = template("hgx-h100", nodes=1)
