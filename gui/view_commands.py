@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gui.context import AppContext
 
 LINK_STYLES = ("curved", "straight", "orthogonal")
+FOLDED_KINDS = ("tray", "rack", "pod", "site")
 SWITCHES = ("snap_to_grid", "snap_to_parts", "reduce_motion")
 
 
@@ -37,7 +38,7 @@ class ViewCommands(QObject):
             **{f"view.{name}": partial(self.switch, name) for name in SWITCHES},
             "arrange.pin": self.toggle_pins,
             "view.fold": self.toggle_folds,
-            "view.fold_all": self.fold_all,
+            **{f"view.fold_{kind}s": partial(self.fold_kind, kind) for kind in FOLDED_KINDS},
             "view.unfold_all": self.unfold_all,
             "view.focus": self.toggle_focus,
         }
@@ -92,10 +93,14 @@ class ViewCommands(QObject):
         open_ones = chosen - self._context.document.document.view.folds
         self._fold(open_ones, frozenset() if open_ones else chosen)
 
-    def fold_all(self) -> None:
-        """Fold the outermost containers; where they are folded, nothing is left to do."""
+    def fold_kind(self, kind: str) -> None:
+        """Fold every container of a kind."""
         boxes = self._context.document.document.topology.containers()
-        self._fold(frozenset(box.id for box in boxes if box.parent is None), frozenset())
+        chosen = frozenset(box.id for box in boxes if box.kind == kind)
+        if chosen:
+            self._fold(chosen, frozenset())
+        else:
+            self._context.say(f"There is no {kind} on this drawing.")
 
     def unfold_all(self) -> None:
         """Open every container."""

@@ -307,8 +307,8 @@ class DevicePainter:
         """A pin on the upper left corner of what layouts leave where it is."""
         paper = QPen(self.theme.color("canvas"), 4.4, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap)
         for box in boxes:
-            foot = box.topLeft() + QPointF(3.0, 3.0)
-            head = foot + QPointF(-4.0, -5.5)
+            foot = box.topLeft() + QPointF(5.0, 5.0)
+            head = foot + QPointF(-6.0, -8.0)
             painter.setPen(paper)
             painter.drawLine(foot, head)
             painter.setPen(

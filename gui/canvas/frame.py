@@ -50,7 +50,8 @@ class Frame:
     def prepare(self, camera: Camera, level: Level) -> None:
         """Take a view without painting: hit tests work from here on."""
         scene = self.scene
-        key = (camera, level, scene.index.version, scene.layers, scene.folded, scene.link_style)
+        looks = (scene.layers, scene.folded, scene.link_style, scene.opened)
+        key = (camera, level, scene.index.version, *looks)
         if key != self._view_key:
             self._view_key = key
             self.painter.prepare(camera, level)

@@ -27,6 +27,7 @@ from model.text import (
     format_seconds,
     plural,
 )
+from model.topology.cables import cable_text
 from model.topology.names import LINK_NAMES
 from model.topology.types import NETWORK_LINKS, DeviceKind, State
 
@@ -185,11 +186,19 @@ def _strand_text(scene: Scene, strands: Strands, found: Hit) -> CardText:
     cables = int(strands.cables[found.row])
     right = f"{f'{cables} × ' if cables > 1 else ''}{speed} · {format_rate(capacity)}"
     lines: list[str] = []
+    lane = strands.lane_of(found.row)
+    if lane >= 0:
+        lines.append(f"Lane {lane + 1} of {index.links[links[0]].count:,}; figures are of all of them")
+    if len(links) == 1:
+        lines.append(_port_text(scene, links[0], lane))
     states = {index.links[row].state for row in links}
     if states != {State.UP}:
         lines.append(
             "Down: carries nothing" if states == {State.DOWN} else f"Degraded: {format_rate(capacity)} left"
         )
+    cable = cable_text(scene.document.topology, [index.links[row] for row in links])
+    if cable:
+        lines.append(f"{cables} × {cable}" if cables > 1 else cable)
     cost = ""
     if scene.report is not None:
         lines += _load_lines(scene, links, direction, capacity)
@@ -198,6 +207,15 @@ def _strand_text(scene: Scene, strands: Strands, found: Hit) -> CardText:
         if seconds > 0 and not scene.traffic_name:  # a cost belongs to no dimension
             cost = f"Costs {format_seconds(seconds)} of a {format_seconds(scene.report.totals.time_s)} step"
     return CardText(scene.strand_name(strands, found.row, found.half), right, tuple(lines), cost)
+
+
+def _port_text(scene: Scene, row: int, lane: int) -> str:
+    """The ports at both ends of a link, as they are counted on the drawing."""
+    link, ports = scene.index.links[row], scene.ports
+    named = [
+        f"{ident} {ports.name(row, side, link.count, lane)}" for side, ident in enumerate((link.a, link.b))
+    ]
+    return f"Ports: {named[0]}, {named[1]}"
 
 
 def _load_lines(scene: Scene, links: list[int], direction: list[int], capacity: float) -> list[str]:

@@ -76,7 +76,8 @@ class MarkPainter:
         solid = _device_boxes(scene, camera, level)
         self._badges(painter, some, now_and_worst, shown, level, view, (occupied, solid))
         self._degraded(painter, scene, strands, some, shown, level, occupied)
-        self._counts(painter, strands, some, shown, chosen, level, camera.zoom, occupied)
+        folds = _at_folds(scene, strands) if level >= Level.NODES else None
+        self._counts(painter, strands, some, shown, chosen, level, camera.zoom, occupied, folds)
         if level >= Level.PORTS:
             self._rates(painter, scene, strands, some, loads, shown, occupied)
 
@@ -328,8 +329,11 @@ class MarkPainter:
         level: Level,
         zoom: float,
         occupied: Occupancy,
+        at_folds: NDArray[np.bool_] | None,
     ) -> None:
-        """×8 on bundles: the chosen ones, or all if they are few; near, on every link of several cables."""
+        """×8 on bundles: the chosen ones, or all if they are few; near, on every link of several cables, and
+        always (`at_folds`) on those that leave a folded container.
+        """
         several: NDArray[np.bool_] = strands.cables > 1
         bundles = shown[(strands.bundled & several)[shown]]
         if len(chosen):
@@ -340,6 +344,8 @@ class MarkPainter:
             wanted = bundles[:0]
         if level >= Level.PORTS:
             wanted = np.union1d(wanted, shown[(several & ~strands.inside)[shown]])
+        elif at_folds is not None:
+            wanted = np.union1d(wanted, bundles[at_folds[bundles]])
         if len(wanted) > 4 * COUNT_LIMIT:
             return
         points = curves.point(0.5)
@@ -388,6 +394,8 @@ class MarkPainter:
         for number, end in sent.tolist():
             strand = int(outside[number])
             usable = float(scene.usable[strands.members(strand)].sum())
+            if strands.lane_of(strand) >= 0:
+                usable /= int(scene.index.cables[strands.members(strand)[0]])
             text = format_rate(float(loads.utilisation[strand, end]) * usable)
             x, y = (halves[strand, end, 0] * 0.55 + halves[strand, end, 1] * 0.45).tolist()
             box = QRectF(x + 5, y - 7, self.lettering.width(text, 9, 500) + 6, 14)
@@ -396,6 +404,15 @@ class MarkPainter:
                 painter.setBrush(paper)
                 painter.drawRoundedRect(box, 3, 3)
                 self.lettering.left(painter, text, 9, 500, ink, box.left() + 3, box.center().y())
+
+
+def _at_folds(scene: Scene, strands: Strands) -> NDArray[np.bool_] | None:
+    """Which strands end at a folded container; None where none is."""
+    if not scene.folded:
+        return None
+    devices, containers = len(scene.index.devices), scene.folding.container
+    folded = np.append(np.zeros(devices, dtype=bool), containers == np.arange(len(containers)))
+    return np.asarray(folded[strands.end].any(axis=1))
 
 
 def _device_boxes(scene: Scene, camera: Camera, level: Level) -> FloatArray:

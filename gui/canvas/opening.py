@@ -1,4 +1,4 @@
-"""What a double-click opens: containers fold, what stands for many far out comes near, bundles fan out."""
+"""What a double-click opens: containers, what stands for many far out, bundles, and the lanes of a link."""
 
 from __future__ import annotations
 
@@ -26,8 +26,13 @@ def open_under(view: CanvasView, found: Hit, at: QPointF) -> bool:
     if found.kind in ("container", "tier"):
         view.fit_to(view.scene_data.index.bounds(found.ids))
         return True
-    if found.kind == "strand" and len(found.ids) > 1 and view.zoom < OPEN_TRAY_ZOOM:
-        wanted = next(step for step in _STEPS if step > view.zoom)
-        view.zoom_at(at, wanted * _BEYOND / view.zoom)
-        return True
+    if found.kind == "strand":
+        if view.level is Level.PORTS and view.scene_data.toggle_open(view.painter.strands, found.row):
+            view.leave_hover()
+            view.refresh()
+            return True
+        if len(found.ids) > 1 and view.zoom < OPEN_TRAY_ZOOM:
+            wanted = next(step for step in _STEPS if step > view.zoom)
+            view.zoom_at(at, wanted * _BEYOND / view.zoom)
+            return True
     return False

@@ -27,6 +27,7 @@ from gui.canvas.folding import Folding, fold
 from gui.canvas.gpu_look import GpuLook, gpu_look
 from gui.canvas.legend import LegendKey, link_capacities
 from gui.canvas.levels import Level
+from gui.canvas.port_numbers import Ports, network_ports, ports_of_links
 from gui.canvas.scene_index import (
     DEVICE_KINDS,
     GPU,
@@ -39,6 +40,7 @@ from gui.canvas.scene_index import (
 from gui.canvas.strands import (
     LAYERS,
     OPEN_TRAY_ZOOM,
+    Opened,
     StrandLoads,
     Strands,
     build_strands,
@@ -52,7 +54,6 @@ from model.placement.types import Dimension
 from model.step.rates import RateTable
 from model.step.report import Analysis, StepReport
 from model.text import plural
-from model.topology.ports import ports_of
 from model.topology.types import NETWORK_LINKS, NETWORK_SWITCHES, DeviceKind
 
 LinkMode = Literal["now", "peak", "mean"]
@@ -81,6 +82,7 @@ class Scene:
         self._states: tuple[int, ...] = ()
         self._texts_of = -1
         self._drawn_key: tuple[object, ...] = ()
+        self.opened: Opened | None = None
         self._take_view()
         self._fold_key: tuple[object, ...] = ()
         self._plan_key: tuple[object, ...] = ()
@@ -88,7 +90,7 @@ class Scene:
         self._tiles_key: tuple[object, ...] = ()
         self._weights_key: tuple[object, ...] = ()
         self._spare_key: tuple[object, ...] = ()
-        self._capacities_of = -1
+        self._capacities_of = self._ports_of = -1
         self.report_version = 0
         self._map_report()
         self.refresh_gpus()
@@ -98,6 +100,7 @@ class Scene:
     def set_document(self, document: Document) -> None:
         """Show another document."""
         self.document = document
+        self.opened = None
         self._take_view()
         self.index.rebuild(document)
         self._map_report()
@@ -151,6 +154,25 @@ class Scene:
         if key != self._fold_key:
             self._folding, self._fold_key = fold(self.index, self.folded), key
         return self._folding
+
+    def toggle_open(self, strands: Strands, strand: int) -> bool:
+        """Draw the links of a bundle one by one, the lanes of a link, or as before; whether there was any."""
+        members, ids = strands.members(strand).tolist(), self.index.link_ids
+        chosen = frozenset(ids[row] for row in members)
+        now = self.opened or Opened()
+        if len(members) > 1:
+            self.opened = replace(now, apart=now.apart | chosen)
+        elif chosen <= now.lanes:
+            self.opened = replace(now, lanes=now.lanes - chosen)
+        elif int(strands.cables[strand]) > 1:
+            self.opened = replace(now, lanes=now.lanes | chosen)
+        elif chosen <= now.apart:
+            same = np.flatnonzero((strands.end == strands.end[strand]).all(axis=1))
+            beside = frozenset(ids[row] for one in same.tolist() for row in strands.members(one).tolist())
+            self.opened = replace(now, apart=now.apart - beside)
+        else:
+            return False
+        return True
 
     def set_dimension(self, dimension: Dimension) -> None:
         """Choose the dimension that fills the GPUs."""
@@ -293,10 +315,11 @@ class Scene:
             _plan, layout = self.far(level, zoom)
             return self._ribbons, layout.curves
         index = self.index
-        wiring = (index.wiring, level, zoom >= OPEN_TRAY_ZOOM, self.layers, self.folded)
+        opened = self.opened if level is Level.PORTS else None
+        wiring = (index.wiring, level, zoom >= OPEN_TRAY_ZOOM, self.layers, self.folded, opened)
         if wiring != self._drawn_key:
             into = self.folding.device if self.folded else None
-            self._drawn = build_strands(index, level, zoom, self.layers, into)
+            self._drawn = build_strands(index, level, zoom, self.layers, into, opened)
             self._drawn_key = wiring
             self._drawn_states = index.structure
             self._drawn_places: tuple[object, ...] = ()
@@ -328,6 +351,13 @@ class Scene:
         )  # fmt: skip
 
     # Words
+
+    @property
+    def ports(self) -> Ports:
+        """The ports that links take at their ends."""
+        if self._ports_of != self.index.wiring:
+            self._ports, self._ports_of = ports_of_links(self.index), self.index.wiring
+        return self._ports
 
     @property
     def legend(self) -> LegendKey:
@@ -381,19 +411,12 @@ class Scene:
     def _port_lines(self) -> dict[int, str]:
         index = self.index
         network = np.isin(index.link_kind, [LINK_CODE[kind] for kind in NETWORK_LINKS])
-        switches = np.flatnonzero(np.isin(index.kind, list(_SWITCH_CODES)))
-        groups = {row: next((one for one in ports_of(index.devices[row]) if one.family == "network"), None)
-                  for row in switches.tolist()}  # fmt: skip
-        port = np.zeros(len(index.devices))
-        port[switches] = [0.0 if one is None else one.lane_bytes_per_s for one in groups.values()]
         used = np.zeros(len(index.devices))
-        lane = index.nominal[network] / index.cables[network]
         for side in (0, 1):
-            end = index.ends[network, side]
-            # A switch may split a port in two or four (`PortGroup.ports_per_lane`).
-            share = np.divide(lane, port[end], out=np.ones(len(lane)), where=port[end] > 0)
-            part = np.where(share <= 0.25, 0.25, np.where(share <= 0.5, 0.5, 1.0))
-            np.add.at(used, end, part * index.cables[network])
+            part = self.ports.share[network, side] * index.cables[network]
+            np.add.at(used, index.ends[network, side], part)
+        switches = np.flatnonzero(np.isin(index.kind, list(_SWITCH_CODES))).tolist()
+        groups = {row: network_ports(index.devices[row]) for row in switches}
         lines = {}
         for row, group in groups.items():
             device = index.devices[row]
@@ -421,7 +444,12 @@ class Scene:
         """What tells strands apart, also after others came or went: the first link of each."""
         first = strands.links[strands.start[rows]].tolist()
         ids = self.index.link_ids
-        return [ids[link] for link in first]
+        if strands.lane is None:
+            return [ids[link] for link in first]
+        lanes = strands.lane[rows].tolist()
+        return [
+            ids[link] if lane < 0 else f"{ids[link]}#{lane}" for link, lane in zip(first, lanes, strict=True)
+        ]
 
     def _is_far(self, strands: Strands) -> bool:
         return bool(self._plan_key) and strands.links is self._plan.ribbons.links

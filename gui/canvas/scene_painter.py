@@ -28,6 +28,7 @@ from gui.canvas.lettering import Occupancy
 from gui.canvas.levels import Level
 from gui.canvas.link_painters import LinkPainter, link_painter_steps
 from gui.canvas.marks import MarkPainter
+from gui.canvas.port_painter import PortPainter
 from gui.canvas.scene import Scene
 from gui.canvas.scene_index import FloatArray, IntArray, SceneIndex
 from gui.canvas.strands import StrandLoads
@@ -77,6 +78,7 @@ class ScenePainter:
         self._containers = ContainerPainter(theme)
         self._far = FarPainter(theme)
         self._marks = MarkPainter(theme)
+        self._ports = PortPainter(theme)
         self._links: dict[bool, LinkPainter] = {}
         self._links_before: dict[bool, LinkPainter] = {}
         self._prepared = 0
@@ -204,6 +206,19 @@ class ScenePainter:
                 with painter() as out:
                     out.setRenderHint(QPainter.RenderHint.Antialiasing)
                     self._containers.titles(out, scene, some, camera)
+                yield
+            if self.level is Level.PORTS:
+                with painter() as out:
+                    out.setRenderHint(QPainter.RenderHint.Antialiasing)
+                    self._ports.paint(
+                        out,
+                        scene,
+                        self.strands,
+                        self.curves,
+                        shown=self.shown,
+                        camera=camera,
+                        occupied=occupied,
+                    )
                 yield
             boxes = self._pinned()
             if boxes:

@@ -33,6 +33,8 @@ from model.topology.types import HOST_LINKS, SCALE_UP_LINKS, DeviceKind, State
 
 DOWN = STATE_CODE[State.DOWN]
 LAYERS = ("scale-up", "pcie", "fabric", "storage")
+LANE_LIMIT = 64
+"""A link of more lanes shows so many of them."""
 OPEN_TRAY_ZOOM = 1.4
 """Bundles between two trays open into single links from this zoom on: a tray of four GPUs is 260 px wide."""
 
@@ -44,7 +46,8 @@ class Strands:
     `box` (s, 2, 4): the boxes at both ends; `end` (s, 2) numbers those boxes (device row, or n + container
     row). `links` are link rows ordered by strand, `start` (s + 1,) where each strand's begin, `flipped` (per
     entry of `links`) whether the link's a is at the strand's second end. `cables` counts them. `width` px of
-    one direction. `inside` tells strands within one tray; `down` those that carry nothing.
+    one direction. `inside` tells strands within one tray; `down` those that carry nothing. `lane`: which lane
+    of its link a strand is, -1 = all of them; None where no link is open.
     """
 
     box: FloatArray
@@ -56,9 +59,14 @@ class Strands:
     width: FloatArray
     inside: NDArray[np.bool_]
     down: NDArray[np.bool_]
+    lane: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.end)
+
+    def lane_of(self, strand: int) -> int:
+        """Which lane of its link a strand is; -1 = all of them."""
+        return -1 if self.lane is None else int(self.lane[strand])
 
     @property
     def bundled(self) -> NDArray[np.bool_]:
@@ -68,6 +76,23 @@ class Strands:
     def members(self, strand: int) -> IntArray:
         """Link rows of one strand."""
         return self.links[self.start[strand] : self.start[strand + 1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a double-click opened near: links drawn `apart` from their bundle, and those drawn by `lanes`."""
+
+    apart: frozenset[str] = frozenset()
+    lanes: frozenset[str] = frozenset()
+
+    def rows(self, index: SceneIndex) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """(m,) and (m,): which links of a drawing they are."""
+        masks = []
+        for ids in (self.apart, self.lanes):
+            mask = np.zeros(len(index.links), dtype=bool)
+            mask[[index.link_row[ident] for ident in ids if ident in index.link_row]] = True
+            masks.append(mask)
+        return masks[0], masks[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +127,12 @@ def layers_shown(index: SceneIndex, layers: Set[str]) -> NDArray[np.bool_]:
 
 
 def build_strands(
-    index: SceneIndex, level: Level, zoom: float, layers: Set[str], folded: IntArray | None = None
+    index: SceneIndex,
+    level: Level,
+    zoom: float,
+    layers: Set[str],
+    folded: IntArray | None = None,
+    opened: Opened | None = None,
 ) -> Strands:
     """The strands from 12 % up: bundles between trays, from 40 % down also between trays and switches.
 
@@ -126,12 +156,27 @@ def build_strands(
         same = same & (into < 0).all(axis=1)
     flipped = fold & (end[:, 0] > end[:, 1])
     end[flipped] = end[flipped][:, ::-1]
+    lane = np.full(len(rows), -1, dtype=np.int32)
+    if opened is not None:
+        apart, lanes = (mask[rows] for mask in opened.rows(index))
+        fold = fold & ~apart
+        count_of = np.where(lanes & ~fold, np.minimum(index.cables[rows], LANE_LIMIT), 1)
+        lane = np.where(np.repeat(count_of > 1, count_of), _numbers(count_of), -1).astype(np.int32)
+        rows, end, flipped, same, fold = (
+            np.repeat(part, count_of, axis=0) for part in (rows, end, flipped, same, fold)
+        )
     key = end[:, 0] * (count + len(index.containers)) + end[:, 1]
     single = ~fold
     key[single] = np.arange(int(single.sum())) - len(rows)  # each a strand of its own, before all bundles
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=np.iinfo(np.int64).min) != 0)
-    return _gather(index, rows[order], end[order], flipped[order], same[order], first)
+    return _gather(index, rows[order], end[order], flipped[order], same[order], lane[order], first)
+
+
+def _numbers(count: NDArray[np.integer]) -> NDArray[np.int64]:
+    """0 … count − 1 of each, behind each other."""
+    total = int(count.sum())
+    return np.arange(total) - np.repeat(np.cumsum(count) - count, count)
 
 
 def _folding(level: Level, zoom: float, tray: RowArray) -> NDArray[np.bool_]:
@@ -148,14 +193,17 @@ def _gather(
     end: NDArray[np.int64],
     flipped: NDArray[np.bool_],
     same: NDArray[np.bool_],
+    lane: IntArray,
     first: NDArray[np.int64],
 ) -> Strands:
     ends = end[first].astype(np.int32)
     start = np.append(first, len(rows)).astype(np.int32)
     inside = same[first]
+    one = lane >= 0
     if len(first):
-        cables = np.add.reduceat(index.cables[rows], first)
-        nominal = np.add.reduceat(index.nominal[rows], first)
+        cables = np.add.reduceat(np.where(one, 1, index.cables[rows]), first)
+        share = np.where(one, index.cables[rows], 1)
+        nominal = np.add.reduceat(index.nominal[rows] / share, first)
     else:
         cables, nominal = np.zeros(0, np.int64), np.zeros(0)
     bundle = np.diff(start) > 1
@@ -173,6 +221,7 @@ def _gather(
         width=np.maximum(width, 0.75),
         inside=inside,
         down=dead_strands(index, rows, start),
+        lane=lane[first] if one.any() else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from gui.canvas.levels import Level
 from gui.canvas.quick_add import offers
 from gui.canvas.view import CanvasView
 from model.document.edits import RemoveParts
+from model.files.project import load_project
 from model.topology.types import DeviceKind
 from tests.gui.canvas.conftest import Hand
 from tests.gui.canvas.test_view import colours, pictured
@@ -73,6 +75,58 @@ def test_folds_outlive_what_is_undone_around_them(view: CanvasView, load: Callab
     assert view.scene_data.folded == {"node00", "node01"}
     document.undo_stack.redo()
     assert view.scene_data.folded == {"node01"}
+
+
+def test_nested_folds_open_one_by_one_and_move_as_one(
+    view: CanvasView, hand: Hand, load: Callable[..., None]
+) -> None:
+    load("leaf-spine")
+    commands, scene, index = view.commands, view.scene_data, view.scene_data.index
+    commands.fold_kind("tray")
+    commands.fold_kind("rack")
+    view.zoom_to(0.5)
+    trays = [one.id for one in index.containers if one.kind == "tray"]
+    racks = [one.id for one in index.containers if one.kind == "rack"]
+    assert scene.folded == {*trays, *racks}
+    assert scene.folding.hidden[[index.container_row[tray] for tray in trays]].all()
+    view.context.set_selection((racks[0],))
+    commands.toggle_folds()
+    inside = [index.container_row[tray.id] for tray in index.containers if tray.parent == racks[0]]
+    assert not scene.folding.hidden[inside].any() and all(scene.folding.is_folded(row) for row in inside)
+    before = dict(view.context.document.document.layout)
+    hull = index.hull[index.container_row[racks[1]]]
+    at = hand.pixel(((hull[0] + hull[2]) / 2, (hull[1] + hull[3]) / 2))
+    view.context.preferences.set("snap_to_parts", False)
+    hand.drag(at, at + QPoint(0, 100))
+    after = view.context.document.document.layout
+    moved = {name for name in before if before[name] != after[name]}
+    assert moved == {index.device_ids[row] for row in index.devices_in(index.container_row[racks[1]])}
+    shifts = {(after[name][0] - before[name][0], after[name][1] - before[name][1]) for name in moved}
+    assert len(shifts) == 1 and (0.0, 0.0) not in shifts
+    commands.unfold_all()
+    assert scene.folded == frozenset()
+
+
+def test_what_there_is_none_of_is_said(view: CanvasView, load: Callable[..., None]) -> None:
+    said: list[str] = []
+    view.context.said.connect(said.append)
+    load("hgx-h100", nodes=1)
+    view.commands.fold_kind("site")
+    view.context.set_selection(("leaf0",))
+    view.commands.toggle_folds()
+    assert said == [
+        "There is no site on this drawing.", "Select trays, racks, pods or sites to fold them.",
+    ]  # fmt: skip
+
+
+def test_folds_are_saved_with_the_drawing(
+    view: CanvasView, load: Callable[..., None], tmp_path: Path
+) -> None:
+    load("hgx-h100", nodes=2)
+    view.commands.fold_kind("tray")
+    view.context.document.save(tmp_path / "p.json")
+    view.context.document.set_document(load_project(tmp_path / "p.json"))
+    assert view.scene_data.folded == {"node00", "node01"}
 
 
 def test_a_folded_rack_sums_what_leaves_it(view: CanvasView, hand: Hand, load: Callable[..., None]) -> None:
