@@ -52,7 +52,7 @@ def sniff(head: str, name: str) -> int:
 def read(reading: Reading) -> Drawing:
     """The infrastructure, or one device as a node that can be merged."""
     data, whole = _infrastructure(reading)
-    check_size(data, reading.source.name)
+    check_size(reading, data)
     return _Contracted(reading, data, _written_out(reading, data)).drawing(whole=whole)
 
 
@@ -221,7 +221,9 @@ class _Contracted:
             for component in device.get("components", []) if isinstance(device, Mapping) else []:
                 if isinstance(component, Mapping) and component.get("choice") == "xpu":
                     said = text_of(component.get("description")).partition("/")[0]
-                    model = gpu_by_name(said) or gpu_by_name(text_of(device.get("description")))
+                    names = (said, text_of(device.get("name")), text_of(device.get("description")))
+                    found = (gpu_by_name(re.sub("[-_]", " ", name)) for name in names)
+                    model = next((one for one in found if one), None)
                     if model:
                         return model
         return ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from model.errors import InputError
+from model.files.importing import Reading
 from model.files.imports.graph_drawing import MOST_EDGES, MOST_NODES
 from model.files.imports.json_text import text_of
 from model.files.reading import shown
@@ -15,13 +16,16 @@ _PART = re.compile(r"([^\[\]]{1,200})(?:\[([^\[\]]{0,60})\])?")
 _DEEPEST = 8  # devices inside devices
 
 
-def check_size(data: Mapping[str, Any], name: str) -> None:
+def check_size(reading: Reading, data: Mapping[str, Any]) -> None:
     """Raise `InputError` where the written out graph has more nodes or edges than can be drawn.
 
-    Also for devices that contain themselves, and for counts that are no numbers.
+    Also for devices that contain themselves, and for counts that are no numbers. Edges to what is not there
+    are noted.
     """
+    name = reading.source.name
+    missing: dict[tuple[str, str], None] = {}
     devices = {text_of(device.get("name")): device for device in _maps(data, "devices")}
-    sizes = {ident: _size(devices, ident, name, 0) for ident in devices}
+    sizes = {ident: _size(devices, ident, name, missing, 0) for ident in devices}
     instances = {text_of(one.get("name")): one for one in _maps(data, "instances")}
     nodes = edges = 0
     for instance in instances.values():
@@ -39,14 +43,23 @@ def check_size(data: Mapping[str, Any], name: str) -> None:
             host = text_of(point.get("instance"))
             instance = instances.get(host.partition("[")[0], {})
             device = text_of(instance.get("device"))
-            inside = _width(devices, device, text_of(point.get("component")), name)
+            inside = _width(devices, device, text_of(point.get("component")), name, missing)
+            if not instance:
+                missing[host, "infrastructure"] = None
             ways.append(_taken(host, _count(instance, name) if instance else 1) * inside)
         edges += _edges(edge, *ways)
+    _say_missing(reading, missing)
     if nodes > MOST_NODES or edges > MOST_EDGES:
         raise InputError(
             f"{name} describes {nodes:,} components and up to {edges:,} edges; at most {MOST_NODES:,} and "
             f"{MOST_EDGES:,} can be imported."
         )
+
+
+def _say_missing(reading: Reading, missing: Iterable[tuple[str, str]]) -> None:
+    for what, device in missing:
+        where = "the infrastructure" if device == "infrastructure" else f"the device {shown(device)}"
+        reading.contradictory(f"Edges name {shown(what)}, which {where} does not have: they are left out.")
 
 
 def _maps(data: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
@@ -64,7 +77,13 @@ def _count(entry: Mapping[str, Any], name: str) -> int:
     return count
 
 
-def _size(devices: Mapping[str, Mapping[str, Any]], ident: str, name: str, depth: int) -> tuple[int, int]:
+def _size(
+    devices: Mapping[str, Mapping[str, Any]],
+    ident: str,
+    name: str,
+    missing: dict[tuple[str, str], None],
+    depth: int,
+) -> tuple[int, int]:
     """Components and edges of one device, those of devices inside it too."""
     if depth > _DEEPEST:
         raise InputError(
@@ -76,7 +95,7 @@ def _size(devices: Mapping[str, Mapping[str, Any]], ident: str, name: str, depth
         inner = text_of(component.get("name"))
         own = (1, 0)
         if component.get("choice") == "device" and inner in devices:
-            own = _size(devices, inner, name, depth + 1)
+            own = _size(devices, inner, name, missing, depth + 1)
         count = _count(component, name)
         nodes, edges = nodes + count * own[0], edges + count * own[1]
         if nodes > MOST_NODES:
@@ -87,18 +106,26 @@ def _size(devices: Mapping[str, Mapping[str, Any]], ident: str, name: str, depth
             point = edge.get(end)
             point = point if isinstance(point, Mapping) else {}
             outer, inner = text_of(point.get("device")), text_of(point.get("component"))
-            ways.append(_width(devices, ident, f"{outer}.{inner}" if outer else inner, name))
+            ways.append(_width(devices, ident, f"{outer}.{inner}" if outer else inner, name, missing))
         edges += _edges(edge, *ways)
     return nodes, edges
 
 
-def _width(devices: Mapping[str, Mapping[str, Any]], device: str, way: str, name: str) -> int:
+def _width(
+    devices: Mapping[str, Mapping[str, Any]],
+    device: str,
+    way: str,
+    name: str,
+    missing: dict[tuple[str, str], None],
+) -> int:
     """How many components a way such as `cx5[0:2].port[0]` names, at most."""
     width = 1
     for part in way.split(".")[: _DEEPEST + 1]:
         plain = part.partition("[")[0]
         components = _maps(devices.get(device, {}), "components")
         component = next((one for one in components if text_of(one.get("name")) == plain), None)
+        if component is None and device in devices:
+            missing[plain, device] = None
         width *= _taken(part, _count(component, name) if component else 1)
         device = plain
     return width

@@ -76,5 +76,5 @@ def check_traffic(drawing: Drawing, *, unreachable: int = 0) -> dict[str, Any]:
                 if exchange["dimension"] == name
             )
             assert leaving[name] == pytest.approx(sent, rel=1e-9)
-    assert any(leaving.values())
+    assert any(leaving.values()) or len(gpus) == 1
     return data
