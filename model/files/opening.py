@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ _READERS: dict[str, Callable[[dict[str, Any], Path], Document]] = {
     project.FORMAT: project.project_from_json,
     topology_json.FORMAT: topology_json.topology_from_json,
 }
-_HEAD = 65_536  # bytes in which our own formats say what they are
+_OWN = re.compile(rb'"format"\s*:\s*"railsketch\.')
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,12 @@ def open_file(path: Path | str) -> Opened:
     """`open_any` with the import report of a file that is not one of ours."""
     path = Path(path)
     data = read_bytes(path)
-    head = data[:_HEAD]
-    if b'"railsketch.' in head or not data.strip():
-        return Opened(_own(parse_json(data, path), path))
+    if _OWN.search(data) or not data.strip():
+        parsed = parse_json(data, path)
+        if str(parsed.get("format")).startswith("railsketch."):
+            return Opened(_own(parsed, path))
     source = decode(data, str(path))
-    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) and not sniffed(source):
+    if source.text.lstrip().startswith(("{", "[")) and not sniffed(source):
         return Opened(_own(parse_json(data, path), path))
     return _foreign(source, path)
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 
 from model.document.document import Document
+from model.document.start import document_from
 from model.errors import InputError
 from model.files.importing import Drawing, Imported, NoteKind, Question, Reading, note_place
 from model.files.opening import document_of, import_files, open_any, open_file
 from model.files.reading_text import Source, decode, pasted
 from model.files.registry import import_format, import_sources
+from model.files.topology_json import topology_to_json
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
+from topology_templates.registry import build
 
 TREE = "SwitchName=s1 Nodes=n[1-3]\n"
 
@@ -57,6 +61,16 @@ def test_what_is_no_text_or_too_long_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the pasted text is empty"):
         pasted("  \n ")
     assert any("line 2 on" in repair for repair in decode(b"SwitchName=s1\n\xff\xfe Nodes=n1", "x").repairs)
+
+
+def test_our_own_file_is_known_wherever_it_says_so(tmp_path: Path) -> None:
+    """A tool that sorts the fields puts the format behind all of the edges."""
+    document = document_from(build("hgx-h100", {"nodes": 2}))
+    path = tmp_path / "sorted.json"
+    path.write_text(json.dumps(topology_to_json(document), sort_keys=True))
+    opened = open_file(path)
+    assert opened.imported is None
+    assert opened.document.topology.same_as(document.topology)
 
 
 def test_what_no_format_recognises_is_said(tmp_path: Path) -> None:
