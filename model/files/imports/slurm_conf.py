@@ -105,11 +105,9 @@ def _entry(reading: Reading, topology: SlurmTopology, line: int, pairs: Mapping[
             reading.inferred("Switches without nodes and switches below.", line)
         topology.switch(name, line, nodes, children)
         return
-    if kind == "ringname":
-        reading.inferred("A ring of nodes is drawn as a rack; neighbours in it are no cables.", line)
     if not nodes:
         reading.inferred("Blocks without nodes.", line)
-    topology.block(name, line, nodes)
+    (topology.ring if kind == "ringname" else topology.block)(name, line, nodes)
 
 
 def _sizes(reading: Reading, text: str, line: int) -> list[int]:

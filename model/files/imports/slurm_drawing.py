@@ -21,6 +21,7 @@ from model.topology.types import ContainerKind, DeviceKind
 
 MOST_NODES = 200_000
 MOST_CABLES = 1_000_000
+LONGEST_RING = 16  # nodes, topology.conf(5)
 MOST_NAMED = 20  # things of one kind that a report names one by one
 _TIERS = (DeviceKind.LEAF, DeviceKind.SPINE, DeviceKind.CORE)
 _WIDTHS = {"full": 1.0, "half": 0.5}
@@ -81,6 +82,13 @@ class SlurmTopology:
         )
         known.nodes.extend(nodes)
         known.children.extend(children)
+
+    def ring(self, name: str, line: int, nodes: Sequence[str]) -> None:
+        """Take a ring of nodes, which is drawn like a block."""
+        self.reading.inferred("A ring of nodes is drawn as a rack; neighbours in it are no cables.", line)
+        if len(nodes) > LONGEST_RING:
+            self.reading.contradictory(f"Rings of more than {LONGEST_RING} nodes, which Slurm refuses.", line)
+        self.block(name, line, nodes)
 
     def block(self, name: str, line: int, nodes: Sequence[str]) -> None:
         """Take a block; what is said of it in several places is put together."""

@@ -144,14 +144,12 @@ def _tree(reading: Reading, topology: SlurmTopology, body: Any, line: int) -> No
 
 
 def _blocks(reading: Reading, topology: SlurmTopology, body: Any, line: int, key: str) -> None:
-    if key == "ring":
-        reading.inferred("A ring of nodes is drawn as a rack; neighbours in it are no cables.", line)
     for item, place in _items(reading, body, f"{key}s", line):
         _say_unknown(reading, item, (key, "nodes"), place)
         nodes = _hosts(reading, topology, item, "nodes", place)
         name = _name(reading, item, key, place)
         if name:
-            topology.block(name, place, nodes)
+            (topology.ring if key == "ring" else topology.block)(name, place, nodes)
     fields = _lower(body) if isinstance(body, YamlMap) else YamlMap(line)
     sizes = fields.get("block_sizes")
     if sizes is None:

@@ -55,6 +55,14 @@ def test_blocks_become_racks() -> None:
     opens(one.result)
 
 
+def test_rings_become_racks_and_long_ones_are_said() -> None:
+    one = imported(text("RingName=a Nodes=n[1-16]\nRingName=b Nodes=m[1-17]\n"))
+    assert isinstance(one.result, Drawing)
+    assert kinds(one.result) == {"nic": 33, "tray": 33, "rack": 2}
+    assert lines(one, "A ring of nodes is drawn as a rack") == (1, 2)
+    assert lines(one, "Rings of more than 16 nodes") == (2,)
+
+
 def test_blocks_joined_by_switches_when_asked_for() -> None:
     result = drawing(own("slurm-topology-conf/blocks.conf"), block_switches="yes")
     assert kinds(result) == {"nic": 10, "tray": 10, "rack": 3, "leaf": 3, "spine": 1}
