@@ -34,6 +34,7 @@ CANVAS_KEYS = (
     ("Arrows, Shift+arrows", "Nudge the selection by 1, by 20"),
     ("Tab", "Next device along the links of the selected one"),
     ("0 – 9 while painting", "Choose the group"),
+    ("Arrows in the racks", "Move by one U, to the next rack; Shift: by five U; Ctrl: only choose"),
     ("Esc", "Cancel, then deselect"),
 )
 

@@ -185,7 +185,7 @@ def put_into_racks(
     """The edit that stands trays and switches that are in no rack yet into new racks, in document order.
 
     Each rack takes `per_rack` of them from `first_u` up with `gap_u` free U between them, fewer where they do
-    not fit; things of different containers do not share a rack. Empty `ids`: everything. Raises `EditRefused`
+    not fit; things of different kinds or containers do not share a rack. Empty `ids`: everything. Raises `EditRefused`
     where there is nothing to place, or a thing does not fit at all.
     """
     if not 1 <= per_rack <= MOST_PER_RACK:
@@ -196,7 +196,7 @@ def put_into_racks(
         raise EditRefused("All trays and switches that can stand in racks are in racks already.")
     racks: list[Container] = []
     places: list[RackPlace] = []
-    for parent, things in _by_parent(topology, chosen).items():
+    for (parent, _), things in _alike(topology, chosen).items():
         left = things
         while left:
             name = free_name(topology, "rack", (rack.id for rack in racks))
@@ -277,10 +277,12 @@ def _loose(topology: Topology, ids: frozenset[str]) -> list[str]:
     return found
 
 
-def _by_parent(topology: Topology, ids: Iterable[str]) -> dict[str | None, list[str]]:
-    found: dict[str | None, list[str]] = {}
+def _alike(topology: Topology, ids: Iterable[str]) -> dict[tuple[str | None, str], list[str]]:
+    """Things by what is around them and their kind."""
+    found: dict[tuple[str | None, str], list[str]] = {}
     for ident in ids:
-        found.setdefault(thing_of(topology, ident).parent, []).append(ident)
+        thing = thing_of(topology, ident)
+        found.setdefault((thing.parent, thing.kind.value), []).append(ident)
     return found
 
 

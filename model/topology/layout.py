@@ -101,14 +101,11 @@ def layout_parts(
 
     From top to bottom: site gateways, cores, spines, leaves, then hosts; within a host NICs, PCIe switches,
     GPUs, NVLink switches, CPUs. In a rack whose NVLink switches stand outside of the trays, the trays are in
-    two rows with the switches between them.
+    two rows with the switches between them. The switches of a rack that holds one tier only stand beside each
+    other in that tier.
     """
-    contents: dict[str | None, _Content] = defaultdict(_Content)
     by_id = {device.id: device for device in devices}
-    for device in by_id.values():
-        contents[device.parent].devices.append(device)
-    for container in containers:
-        contents[container.parent].containers.append((container.id, container.kind))
+    contents = _contents(by_id.values(), containers)
     near: dict[str, dict[str, bool]] = {ident: {} for ident in by_id}
     for link in links:
         network = link.kind in NETWORK_LINKS
@@ -118,6 +115,23 @@ def layout_parts(
         return {}
     centres = np.round(block.centres - (block.width / 2, block.height / 2), -1)
     return dict(zip(block.ids, map(tuple, centres.tolist()), strict=True))
+
+
+def _contents(devices: Iterable[Device], containers: Iterable[Container]) -> Mapping[str | None, _Content]:
+    """What lies directly in each container; racks of one tier are left out, what they hold stands outside."""
+    contents: dict[str | None, _Content] = defaultdict(_Content)
+    for device in devices:
+        contents[device.parent].devices.append(device)
+    boxes = tuple(containers)
+    holders = {box.parent for box in boxes}
+    for box in boxes:
+        kinds = {device.kind for device in contents[box.id].devices}
+        one_tier = len(kinds) == 1 and kinds <= set(_TIERS)
+        if box.kind is ContainerKind.RACK and box.id not in holders and one_tier:
+            contents[box.parent].devices.extend(contents.pop(box.id).devices)
+        else:
+            contents[box.parent].containers.append((box.id, box.kind))
+    return contents
 
 
 def _inside(

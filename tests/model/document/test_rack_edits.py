@@ -25,6 +25,7 @@ from model.document.rack_edits import (
 from model.errors import EditRefused
 from model.topology.floor import floor_places
 from model.topology.graph import Topology
+from model.topology.layout import layout_by_role
 from model.topology.racks import units_of
 from model.topology.types import Container, ContainerKind, Device, DeviceKind
 from topology_templates.registry import build
@@ -269,3 +270,18 @@ def test_a_copy_without_room_is_in_the_rack_at_no_unit() -> None:
     document = Document(Topology((), (), boxes))
     paste(document, copy(document, frozenset({"n1"})), (10.0, 0.0)).apply(document)
     assert (document.topology.container("n2").parent, document.topology.container("n2").u) == ("r", None)
+
+
+def test_switches_in_racks_stay_in_their_tiers() -> None:
+    content = build("hgx-h100", {"nodes": 16})
+    document = Document(Topology(content.devices, content.links, content.containers))
+    before = layout_by_role(document.topology)
+    put_into_racks(document, (), per_rack=3).apply(document)
+    after = layout_by_role(document.topology)
+    assert after == before
+    topology = document.topology
+    for rack in (box.id for box in topology.containers() if box.kind is RACK):
+        kinds = {
+            topology.device(ident).kind for ident in topology.children(rack) if topology.has_device(ident)
+        }
+        assert len(kinds) <= 1
