@@ -20,6 +20,7 @@ from gui.app import application, finish_start  # noqa: E402
 from gui.context import AppContext  # noqa: E402
 from gui.window import MainWindow  # noqa: E402
 from model.document.document import Document  # noqa: E402
+from model.document.rack_edits import put_into_racks  # noqa: E402
 from model.document.start import document_from  # noqa: E402
 from model.job.spec import apply_set  # noqa: E402
 from topology_templates.registry import build  # noqa: E402
@@ -75,6 +76,28 @@ def show(window: MainWindow, document: Document, colour_by: Any, at: float) -> N
     rest(3.0)
 
 
+def racks(window: MainWindow, document: Document, chosen: str, name: str, u_px: float) -> None:
+    """The drawing with its racks from the front."""
+    show(window, document, "pp", 0.5)
+    assert window.workspace is not None
+    workspace = window.workspace
+    workspace.show_racks()
+    workspace.racks.view.set_zoom(u_px)
+    window.context.set_selection({chosen})
+    rest(0.5)
+    workspace.canvas.fit()
+    rest(3.0)
+    shoot(window, name)
+    workspace.show_racks()
+    rest(0.2)
+
+
+def in_racks(document: Document) -> Document:
+    """The same with all trays and switches in racks."""
+    put_into_racks(document, (), per_rack=4).apply(document)
+    return document
+
+
 def main() -> int:
     """Write every picture."""
     FOLDER.mkdir(exist_ok=True)
@@ -99,6 +122,12 @@ def main() -> int:
             *("hgx-h100", {"nodes": 128}, "model=llama3-70b", "parallel.tp=8", "parallel.pp=4"),
             *("sequence_length=8192", "global_batch=1024"),
         )
+        hall = in_racks(
+            cluster(
+                *("hgx-h100", {"nodes": 64}, "model=llama3-70b", "parallel.tp=8", "parallel.pp=4"),
+                *("sequence_length=8192", "global_batch=1024"),
+            )
+        )
         for theme in ("light", "dark"):
             context.theme.set_choice(theme)
             context.theme.apply()
@@ -111,6 +140,8 @@ def main() -> int:
             ):
                 show(window, document, colour, at)
                 shoot(window, f"{name}-{theme}")
+            racks(window, rack, "rack01.tray07", f"racks-{theme}", 14.0)
+            racks(window, hall, "node09", f"racks-row-{theme}", 7.0)
             window.show_start()
         assert context.engine is not None
         context.engine.stop()
