@@ -162,7 +162,7 @@ def _settle_tiers(cabling: Cabling) -> None:
             box.role = tier
             named.append(box)
     if named:
-        cabling.reading.inferred(f"The tier of {_switches(len(named))} told by their names.")
+        cabling.reading.inferred(f"Tiers told by names: {name_list([box.name for box in named])}.")
     rest = [box for box in loose if box.role is Role.SWITCH]
     if rest:
         _by_distance(cabling, rest)

@@ -88,7 +88,7 @@ def _mangled(draw: st.DrawFn, format_id: str) -> str:
 
 
 @pytest.mark.parametrize("format_id", FORMATS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(draw=st.data())
 def test_mangled(format_id: str, draw: st.DataObject) -> None:
     text = draw.draw(_mangled(format_id))
