@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from model.document.document import Document
@@ -148,7 +148,7 @@ class _Comparing:
         self.matched = match_things(topology, built).devices
         self._hosts = {topology.device(ident).parent for ident in self.matched.values()}
         self._their_name = {our: their for their, our in self.matched.items()}
-        self.found: list[Difference] = []
+        self._found: dict[Difference, int] = {}  # how often each
         self.notes: list[str] = []
         self.same = 0
         self._host = self._plain_hosts()
@@ -186,6 +186,17 @@ class _Comparing:
             )
         return found
 
+    @property
+    def found(self) -> list[Difference]:
+        """The differences; equal ones, of the cables of a bundle, are one."""
+        return [
+            each if times == 1 else replace(each, text=f"{each.text.rstrip('.')} ({times:,} cables).")
+            for each, times in self._found.items()
+        ]
+
+    def _add(self, difference: Difference) -> None:
+        self._found[difference] = self._found.get(difference, 0) + 1
+
     def compare(self, speeds: bool) -> None:
         design, built = self._design.counts, self._as_built.counts
         self.same = sum(min(count, built.get(pair, 0)) for pair, count in design.items())
@@ -209,7 +220,7 @@ class _Comparing:
         devices = dict.fromkeys(end for pair in pairs for end in pair)
         idents = dict.fromkeys(ident for pair in links for ident in self._design.ids(pair))
         names = tuple(self._their_name.get(device, device) for device in devices)
-        self.found.append(Difference(kind, text, tuple(devices), tuple(idents), names))
+        self._add(Difference(kind, text, tuple(devices), tuple(idents), names))
 
     # Cables
 
@@ -342,7 +353,7 @@ class _Comparing:
         for ident, inside in _by_host(gone, trays).items():
             part = ident in self._hosts
             text = _lacks(ident, inside) if part else f"{ident} is missing{_with(inside, ident)}."
-            self.found.append(Difference(DifferenceKind.MISSING_DEVICE, text, tuple(d.id for d in inside)))
+            self._add(Difference(DifferenceKind.MISSING_DEVICE, text, tuple(d.id for d in inside)))
         their_trays = {box.id for box in self._built.containers if box.kind is ContainerKind.TRAY}
         own_kinds = {device.kind for device in self._topology.devices()}
         more = [
@@ -353,7 +364,7 @@ class _Comparing:
         for ident, inside in _by_host(more, their_trays).items():
             text = f"{ident} is not in the design{_with(inside, ident)}."
             names = tuple(device.id for device in inside)
-            self.found.append(Difference(DifferenceKind.EXTRA_DEVICE, text, built=names))
+            self._add(Difference(DifferenceKind.EXTRA_DEVICE, text, built=names))
 
 
 def _by_host(devices: Sequence[Device], trays: set[str]) -> dict[str, list[Device]]:

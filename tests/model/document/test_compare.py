@@ -104,6 +104,23 @@ def test_missing_extra_moved_slower_and_fewer() -> None:
     assert "Speeds are not compared" in silent.notes[0]
 
 
+def test_swapped_bundles_are_one_difference() -> None:
+    up = [link for link in cables() if link.count > 1]
+    first = up[0]
+    second = next(link for link in up if not {link.a, link.b} & {first.a, first.b})
+    changed = {first.id: replace(first, b=second.b), second.id: replace(second, b=first.b)}
+    built = as_built(changed)
+    extra = {(first.a, second.b), (second.a, first.b)}
+    there = tuple(link for link in built.links if link.id in changed or (link.a, link.b) not in extra)
+    bare = document_from(
+        replace(DESIGN, links=tuple(each for each in DESIGN.links if (each.a, each.b) not in extra))
+    )
+    (difference,) = compare(bare, replace(built, links=there)).differences
+    assert difference.kind is DifferenceKind.SWAPPED
+    assert difference.text.endswith(f"({first.count} cables).")
+    assert set(difference.links) == {first.id, second.id}
+
+
 def test_missing_and_extra_devices_are_named_by_host() -> None:
     gone = tuple(device.id for device in DESIGN.devices if device.parent == "node03")
     built = as_built(drop=gone)
