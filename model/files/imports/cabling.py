@@ -44,7 +44,6 @@ class Box:
     role: Role = Role.UNKNOWN
     line: int = 0
     model: str = ""
-    label: str = ""
     ports: int = 0
     nics: dict[str, str] = field(default_factory=dict)
     rack: str = ""

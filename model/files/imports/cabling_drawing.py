@@ -200,9 +200,7 @@ class _Drawer:
 
     def _switch(self, box: Box, model: str, rail: int | None) -> None:
         parent = self._rack(box)
-        ident = self._builder.device(
-            box.name, _KINDS[box.role], box.model or model, label=box.label, parent=parent, rail=rail
-        )
+        ident = self._builder.device(box.name, _KINDS[box.role], box.model or model, parent=parent, rail=rail)
         self._boxes[box.name] = ident
         self._racked[ident] = box
 
@@ -214,9 +212,7 @@ class _Drawer:
                     known = ports[end.box].get(end.port, 0.0)
                     ports[end.box][end.port] = max(known, cable.rate)
         for box in self._cabling.with_role(Role.HOST):
-            tray = self._builder.container(
-                box.name, ContainerKind.TRAY, label=box.label, parent=self._rack(box)
-            )
+            tray = self._builder.container(box.name, ContainerKind.TRAY, parent=self._rack(box))
             self._boxes[box.name] = tray
             self._racked[tray] = box
             found = ports[box.name]

@@ -230,7 +230,6 @@ class _Boxes:
             box = self._fresh(text, node.line, Role.GATEWAY if node.letter == "R" else Role.SWITCH)
             box.ports = node.ports
             box.model = SWITCH_DEVICES.get(node.device_id, ("", name.model))[1] if node.letter == "S" else ""
-            box.label = node.description if node.description != box.name else ""
             self._take(node, box, "")
         if unnamed:
             self._reading.inferred(
@@ -327,7 +326,6 @@ class _Boxes:
             cards[node.system.removeprefix("0x") or node.guid].append(node)
         for system, found in cards.items():
             box = self._fresh(f"host-{system[-8:]}", found[0].line, Role.HOST)
-            box.label = found[0].description
             for place, node in enumerate(found):
                 self._take(node, box, f"hca{place}")
         names = name_list(sorted({node.description for node in nodes if node.description}), 3)
