@@ -17,7 +17,7 @@ from model.document.edits import Batch, Edit, SetFields
 from model.document.rack_edits import into_rack
 from model.errors import EditRefused
 from model.text import plural
-from model.topology.equipment import Equipment, equipment, mountable
+from model.topology.equipment import Equipment, equipment, equipment_sources, mountable
 from model.topology.graph import Topology
 from model.topology.nesting import nesting_refusal
 from model.topology.racks import Thing
@@ -115,6 +115,7 @@ class RackForm(Form):
 
     def _show_racks(self, racks: Iterable[Container]) -> None:
         racks = tuple(racks)
+        self.height_.setToolTip("")
         self.power.setToolTip("What the rack can supply")
         self.weight.setToolTip("Of the rack without what stands in it")
         default = height_text(catalog().racks.height_u)
@@ -129,8 +130,12 @@ class RackForm(Form):
 
     def _show_figures(self, known: list[Equipment]) -> None:
         """Own values; where there is none, faintly what the catalogue says."""
-        self.power.setToolTip("The most that it draws")
-        self.weight.setToolTip("")
+        topology = self._context.document.document.topology
+        sources = equipment_sources(topology, self._things[0]) if len(self._things) == 1 else ("", "", "")
+        fields = (self.height_, self.power, self.weight)
+        words = ("U that it takes", "The most that it draws", "Its weight")
+        for field, word, source in zip(fields, words, sources, strict=True):
+            field.setToolTip(f"{word}. Catalogue: {source}" if source else f"{word}.")
         for field, own, by_catalogue in (
             (self.height_, [one.height_u for one in self._things], {height_text(x.height_u) for x in known}),
             (self.power, [one.power_w for one in self._things], {power_text(x) for x in known}),

@@ -327,6 +327,7 @@ class PlatformSpec(Mounted, Spec):
     total_nvlink_tbytes_per_s_bidirectional: float | None = None
     switch_tray_height_u: float | None = None
     switch_tray_power_w: float | None = None
+    switch_tray_weight_kg: float | None = None
     rack_kw_max: float | None = None
     rack_weight_kg: float | None = None
     dgx_h100_osfp_map: tuple[NicPlace, ...] = ()

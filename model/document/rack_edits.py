@@ -185,8 +185,8 @@ def put_into_racks(
     """The edit that stands trays and switches that are in no rack yet into new racks, in document order.
 
     Each rack takes `per_rack` of them from `first_u` up with `gap_u` free U between them, fewer where they do
-    not fit; things of different kinds or containers do not share a rack. Empty `ids`: everything. Raises `EditRefused`
-    where there is nothing to place, or a thing does not fit at all.
+    not fit; things of different kinds or containers do not share a rack. Empty `ids`: everything.
+    Raises `EditRefused` where there is nothing to place, or a thing does not fit at all.
     """
     if not 1 <= per_rack <= MOST_PER_RACK:
         raise EditRefused(f"A rack takes 1 to {MOST_PER_RACK} of them, not {per_rack}.")

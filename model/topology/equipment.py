@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from model.catalog.load import catalog
-from model.catalog.specs import GpuSpec, HostSpec, PlatformSpec, SwitchSpec
+from model.catalog.specs import GpuSpec, HostSpec, PlatformSpec, Spec, SwitchSpec
 from model.topology.graph import Topology
 from model.topology.ports import spec_of
 from model.topology.racks import Thing, free_units, rack_height
 from model.topology.types import Container, ContainerKind, Device, DeviceKind
 
+_OWN_NAMES = ("height_u", "power_w", "weight_kg")
+_SWITCH_TRAY_NAMES = ("switch_tray_height_u", "switch_tray_power_w", "switch_tray_weight_kg")
 MOUNTABLE = frozenset(
     {
         DeviceKind.LEAF,
@@ -59,20 +61,32 @@ class RackTotals:
 
 def equipment(topology: Topology, thing: Thing) -> Equipment:
     """The figures of a tray or a device."""
-    if isinstance(thing, Container):
-        devices = tuple(_devices_in(topology, thing.id))
-        known = _of_content(tuple(sorted(_content(devices).items())))
-    else:
-        devices = (thing,)
-        spec = spec_of(thing)
-        known = (
-            (spec.height_u, spec.power_w, spec.weight_kg)
-            if isinstance(spec, SwitchSpec | HostSpec)
-            else (None, None, None)
-        )
+    spec, names = _entry(topology, thing)
+    known = [None if spec is None else getattr(spec, name) for name in names]
     own = (thing.height_u, thing.power_w, thing.weight_kg)
     height, power, weight = (mine if mine is not None else by for mine, by in zip(own, known, strict=True))
-    return Equipment(height, power, weight, sum(map(_gpu_power, devices)))
+    return Equipment(height, power, weight, sum(map(_gpu_power, _parts(topology, thing))))
+
+
+def equipment_sources(topology: Topology, thing: Thing) -> tuple[str, str, str]:
+    """Where the catalogue's height, power and weight of a thing were read; empty where it has none."""
+    spec, names = _entry(topology, thing)
+    if spec is None:
+        return ("", "", "")
+    found = [catalog().source_text(spec, name) if getattr(spec, name) is not None else "" for name in names]
+    return (found[0], found[1], found[2])
+
+
+def _entry(topology: Topology, thing: Thing) -> tuple[Spec | None, tuple[str, str, str]]:
+    """The catalogue's entry for a thing, and what it calls its height, power and weight."""
+    if isinstance(thing, Container):
+        return _of_content(tuple(sorted(_content(_parts(topology, thing)).items())))
+    spec = spec_of(thing)
+    return (spec if isinstance(spec, SwitchSpec | HostSpec) else None, _OWN_NAMES)
+
+
+def _parts(topology: Topology, thing: Thing) -> Iterable[Device]:
+    return _devices_in(topology, thing.id) if isinstance(thing, Container) else (thing,)
 
 
 def rack_totals(topology: Topology, rack: Container) -> RackTotals:
@@ -130,17 +144,17 @@ def _content(devices: Iterable[Device]) -> Counter[str]:
 
 
 @lru_cache(maxsize=256)
-def _of_content(content: tuple[tuple[str, int], ...]) -> tuple[float | None, float | None, float | None]:
-    """Height, power and weight of a tray with this content, by the first platform that has such a tray."""
+def _of_content(content: tuple[tuple[str, int], ...]) -> tuple[Spec | None, tuple[str, str, str]]:
+    """The first platform that has a tray with this content, and what it calls that tray's figures."""
     if len(content) == 1:
         model, count = content[0]
         for spec in catalog().platforms.values():
             if spec.gpu == model and count == (spec.gpus_per_tray or spec.gpus):
-                return (spec.height_u, spec.power_w, spec.weight_kg)
+                return spec, _OWN_NAMES
             wiring = spec.nvlink_wiring
             if wiring is not None and (wiring.switch_chip, spec.switch_chips_per_tray) == (model, count):
-                return (spec.switch_tray_height_u, spec.switch_tray_power_w, None)
-    return (None, None, None)
+                return spec, _SWITCH_TRAY_NAMES
+    return None, _OWN_NAMES
 
 
 @lru_cache(maxsize=64)

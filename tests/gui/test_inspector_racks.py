@@ -60,6 +60,7 @@ def test_a_tray_shows_its_place_and_what_the_catalogue_says(
     assert (form.u.text(), form.height_.text()) == ("1", "10 U")
     assert (form.power.text(), form.power.placeholderText()) == ("", "14.3 kW")
     assert (form.weight.text(), form.weight.placeholderText()) == ("", "142 kg")
+    assert "DGX B200 User Guide" in form.power.toolTip()
     assert not form.row.isVisible()
     context.set_selection({"box"})
     assert form.power.placeholderText() == form.weight.placeholderText() == "—"
