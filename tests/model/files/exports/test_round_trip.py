@@ -120,7 +120,7 @@ def cables(topology: Topology) -> tuple[Counter[tuple[str, str]], dict[str, bool
 @pytest.mark.parametrize(("ident", "parameters"), FABRIC_TEMPLATES)
 @pytest.mark.parametrize("ident_of_format", FABRIC)
 def test_networks_of_templates(ident: str, parameters: dict[str, object], ident_of_format: str) -> None:
-@pytest.mark.parametrize("ident_of_format", TREES)
+    """Every cable between the same two machines; hosts are hosts (storage is one, too, to these formats)."""
     document = template(ident, **parameters)
     found, is_host = cables(redrawn(document, ident_of_format).topology)
     wanted, was_host = cables(document.topology)
@@ -137,9 +137,7 @@ def test_networks_keep_parallel_cables_and_management(ident: str) -> None:
 
 
 @CASES
-@pytest.mark.parametrize(
-    "ident_of_format", ["slurm-topology-conf", "slurm-topology-yaml", "topograph-model", "topograph-graph"]
-)
+@pytest.mark.parametrize("ident_of_format", TREES)
 def test_trees_of_templates(ident: str, parameters: dict[str, object], ident_of_format: str) -> None:
     """The tree that comes back is written as the same tree."""
     document = template(ident, **parameters)
