@@ -44,7 +44,6 @@ class Box:
     role: Role = Role.UNKNOWN
     line: int = 0
     model: str = ""
-    ports: int = 0
     nics: dict[str, str] = field(default_factory=dict)
     rack: str = ""
     u: int | None = None

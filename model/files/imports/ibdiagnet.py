@@ -3,7 +3,7 @@
     { CA Ports:02 SystemGUID:… NodeGUID:… PortGUID:… VenID:… DevID:… Rev:… {host HCA-1} LID:0001 PN:01 }
     { SW Ports:24 … {leaf01} LID:0006 PN:0C } PHY=4x LOG=ACT SPD=100
 
-in one line. Ports, LID and PN are hexadecimal; SPD is Gb/s of one lane. Grammar: ibutils, ibdiagnet 2.
+in one line. LID and PN are hexadecimal; SPD is Gb/s of one lane. Grammar: ibutils, ibdiagnet 2.
 """
 
 from __future__ import annotations
@@ -68,7 +68,6 @@ def _end(fabric: Fabric, end: re.Match[str], place: int) -> Port | None:
         return None
     letter = _LETTERS[end["kind"].upper()]
     node: Node = fabric.node(letter, guid, end["description"] or "", place, declared=True)
-    node.ports = _hex(fields.get("ports", "")) or node.ports
     node.device_id = _hex(fields.get("devid", "")) or node.device_id
     node.system = fields.get("systemguid", node.system)
     return Port(node.key, port)

@@ -17,7 +17,7 @@ from model.files.imports.infiniband_fabric import Fabric, Node, Port
 from model.files.imports.infiniband_names import SPEED, lane_rate
 
 _FIELD = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=(\S+)")
-_NODE = re.compile(r'(Switch|Ca|Rt)\s+(\d{1,6})\s+"([SHR])-([^"]*)"(?:\s*#\s*"([^"]*)")?')
+_NODE = re.compile(r'(Switch|Ca|Rt)\s+\d{1,6}\s+"([SHR])-([^"]*)"(?:\s*#\s*"([^"]*)")?')
 _PORT = re.compile(
     r"\[(?P<port>\d{1,6})\](?:\[ext \d+\])?(?:\([^)]*\))?\s*"
     r'"(?P<kind>[SHR])-(?P<guid>[^"]*)"\[(?P<far>\d{1,6})\](?:\[ext \d+\])?(?:\([^)]*\))?(?P<rest>.*)'
@@ -62,9 +62,8 @@ class _Reader:
         node = _NODE.match(text)
         if not node:
             return False
-        kind, ports, letter, guid, description = node.groups()
+        kind, letter, guid, description = node.groups()
         self._node = self._fabric.node(letter, guid, description or "", place, declared=True)
-        self._node.ports = int(ports)
         self._node.device_id = _number(self._fields.get("devid", ""))
         self._node.system = self._fields.get("sysimgguid", "")
         self._fields = {}

@@ -17,12 +17,12 @@ from model.files.imports.cabling import MOST_NAMED, Box, Cabling, End, Role
 from model.files.imports.cabling import Cable as Line
 from model.files.imports.cabling_drawing import draw
 from model.files.imports.infiniband_names import (
-    NIC_DEVICES,
     SWITCH_DEVICES,
     AdapterName,
     adapter_name,
     is_aggregation,
     nic_by_rate,
+    nic_model,
     switch_name,
 )
 from model.text import name_list, plural
@@ -42,7 +42,6 @@ class Node:
     description: str
     line: int
     declared: bool = False
-    ports: int = 0
     device_id: int = 0
     system: str = ""
 
@@ -228,8 +227,7 @@ class _Boxes:
             else:
                 text = f"{name.name}-{node.guid[-8:]}"
             box = self._fresh(text, node.line, Role.GATEWAY if node.letter == "R" else Role.SWITCH)
-            box.ports = node.ports
-            box.model = SWITCH_DEVICES.get(node.device_id, ("", name.model))[1] if node.letter == "S" else ""
+            box.model = SWITCH_DEVICES.get(node.device_id, name.model) if node.letter == "S" else ""
             self._take(node, box, "")
         if unnamed:
             self._reading.inferred(
@@ -291,7 +289,7 @@ class _Boxes:
             for number in self._used.get(node.key, ()):
                 self._ends[Port(node.key, number)] = End(box.name, str(number))
             return
-        model = NIC_DEVICES.get(node.device_id, ("", ""))[1]
+        model = nic_model(node.device_id, node.description)
         used = sorted(self._used.get(node.key, ()))
         for number in used or [1]:
             port = adapter if len(used) <= 1 else f"{adapter}:{number}"

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from model.catalog.specs import BYTES_PER_S_PER_GBIT
+from model.files.imports.known_parts import nic_by_name, nic_by_pci
 
 GBIT_PER_LANE = {
     "SDR": 2.5,
@@ -25,19 +26,9 @@ GBIT_PER_LANE = {
 }
 SPEED = re.compile(r"\b(1|2|4|8|12)x\s?(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)\b")
 
-# By PCI device id: the switch silicon, and the catalogue entry that has it.
-SWITCH_DEVICES = {
-    0xD2F0: ("Quantum", "qm8700"),
-    0xD2F2: ("Quantum-2", "qm9700"),
-    0xD2F4: ("Quantum-3", "q3400"),
-}
-NIC_DEVICES = {
-    0x101B: ("ConnectX-6", "cx6-hdr"),
-    0x1021: ("ConnectX-7", "cx7-ndr"),
-    0x1023: ("ConnectX-8", "cx8-xdr"),
-    0x1025: ("ConnectX-9", "cx9"),
-    0xA2DC: ("BlueField-3", "bf3-b3140h"),
-}
+# By PCI device id of the chip (Quantum, Quantum-2, Quantum-3): the catalogue entry of the switch with it.
+SWITCH_DEVICES = {0xD2F0: "qm8700", 0xD2F2: "qm9700", 0xD2F4: "q3400"}
+_MELLANOX = 0x15B3
 _SYSTEM_MODELS = (
     (re.compile(r"MQM97|QM97"), "qm9700"),
     (re.compile(r"MQM87|QM87"), "qm8700"),
@@ -69,6 +60,11 @@ class SwitchName:
     name: str
     part: str = ""
     model: str = ""
+
+
+def nic_model(device_id: int, description: str) -> str:
+    """The catalogue id of an adapter by its PCI device id, else by what it calls itself; "" for others."""
+    return nic_by_pci(_MELLANOX, device_id) or nic_by_name(description) or ""
 
 
 def nic_by_rate(said: str) -> str:
