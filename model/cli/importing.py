@@ -30,7 +30,7 @@ from model.document.merge_trays import plan_trays
 from model.document.place_ranks import plan_ranks
 from model.errors import InputError
 from model.files import opening
-from model.files.importing import Drawing, Imported, Overlay, RankPlacement, asks_speeds
+from model.files.importing import Drawing, Imported, Overlay, RankPlacement, asks_speeds, guesses_models
 from model.files.opening import document_of, open_any, refuse_nothing
 from model.files.overlay import show_overlay
 from model.files.project import save_project
@@ -139,8 +139,9 @@ def _as_tray(report: _Report, imported: Imported, document: Document, arguments:
     _merged(report, document, plan_trays(document, drawing, arguments.tray or None, arguments.host))
 
 
-def _as_host(report: _Report, imported: Imported, document: Document, _: argparse.Namespace) -> None:
-    _merged(report, document, plan_hosts(document, _drawing(imported, "host")))
+def _as_host(report: _Report, imported: Imported, document: Document, arguments: argparse.Namespace) -> None:
+    models = not guesses_models(imported, assignments("--answer", arguments.answer))
+    _merged(report, document, plan_hosts(document, _drawing(imported, "host"), models=models))
 
 
 def _beside(report: _Report, imported: Imported, document: Document, _: argparse.Namespace) -> None:

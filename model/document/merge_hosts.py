@@ -92,19 +92,20 @@ def _is(device: Device, family: Set[DeviceKind], trays: set[str]) -> bool:
     return device.kind in family and device.parent not in trays
 
 
-def plan_hosts(document: Document, content: Content) -> Merge:
+def plan_hosts(document: Document, content: Content, *, models: bool = True) -> Merge:
     """Bring what a drawing says of hosts and switches to those of the same name; the rest stays.
 
     Devices of matched hosts get its models, rails and states. Links inside a matched host of a family that
     it describes (NVLink, PCIe) are replaced, and so are the cables of matched NICs where it has cables. Hosts
-    and switches without a match are added. Raises `EditRefused` where nothing matches.
+    and switches without a match are added. With `models` False ours stay, for a file that guesses. Raises
+    `EditRefused` where nothing matches.
     """
     topology = document.topology
     matching = match_things(topology, content)
     if not matching.devices and not matching.containers:
         name = content.name or "the file"
         raise EditRefused(f"No host or switch of {name} has a name of the drawing; put it beside instead.")
-    work = _Attaching(topology, content, matching)
+    work = _Attaching(topology, content, matching, models)
     edit, done, misfits = rebuilt(document, work.devices(), work.links(), work.containers(), work.grown)
     hosts = [
         box.id
@@ -122,8 +123,8 @@ def plan_hosts(document: Document, content: Content) -> Merge:
 class _Attaching:
     """The parts of the open drawing with those of the other one brought in."""
 
-    def __init__(self, topology: Topology, content: Content, matching: Matching) -> None:
-        self._topology, self._content = topology, content
+    def __init__(self, topology: Topology, content: Content, matching: Matching, models: bool) -> None:
+        self._topology, self._content, self._models = topology, content, models
         self._names = Names(ids_of(topology))
         self._our_tray = {
             inside: our
@@ -152,7 +153,8 @@ class _Attaching:
         our = matching.devices.get(device.id)
         if our is not None:
             if our in self._our_tray:
-                self._changed[our] = become(self._topology.device(our), device)
+                old = self._topology.device(our)
+                self._changed[our] = become(old, device if self._models else replace(device, model=old.model))
             return
         box = self._boxes.get(device.parent or "")
         inside = box is not None and device.parent in matching.containers

@@ -245,6 +245,13 @@ class Imported:
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
+def guesses_models(imported: Imported, given: Mapping[str, str]) -> bool:
+    """Whether the model of some device is the default of a question that was not answered (`given`)."""
+    return any(
+        question.key.endswith("_model") and question.key not in given for question in imported.questions
+    )
+
+
 def asks_speeds(imported: Imported) -> bool:
     """Whether the speeds of cables are answers to a question, and not in the file."""
     return any(question.unit == "Gb/s" for question in imported.questions)

@@ -273,6 +273,14 @@ def test_hosts_are_found_without_domain_case_and_leading_zeros() -> None:
     assert network_of(document, "node01.nic5") == network_of(opened("hgx-h100", nodes=3), "node01.nic5")
 
 
+def test_guessed_models_of_a_file_do_not_replace_ours() -> None:
+    document = opened("hgx-b200", nodes=1)
+    before = document.topology.devices()
+    plan_hosts(document, template("hgx-h100", nodes=1), models=False).edit.apply(document)
+    models = {device.id: device.model for device in document.topology.devices()}
+    assert {device.id: models[device.id] for device in before} == {each.id: each.model for each in before}
+
+
 def test_cables_of_a_file_replace_those_of_its_nics() -> None:
     """LLDP of one host: nic0 is on another leaf than drawn, and at half the speed."""
     document = opened("hgx-h100", nodes=2, fabric="rail")
