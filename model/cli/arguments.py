@@ -140,7 +140,11 @@ def _import() -> _Parser:
 
 
 def _export() -> _Parser:
-    parser = _Parser("export", "Write a drawing in the format of another tool, and say what that leaves out.")
+    parser = _Parser(
+        "export",
+        "Write a drawing in the format of another tool, and say what that leaves out.",
+        "Exit codes: 0 done; 2 bad input, one line on stderr.",
+    )
     parser.add_argument("file", metavar="FILE", help="a project, a topology export, or anything importable")
     parser.add_argument("--format", required=True, metavar="F", help="the format; see railsketch formats")
     parser.add_argument(
