@@ -15,15 +15,6 @@ from model.files.registry import export_formats
 from model.topology.types import State
 from tests.model.files.exports.drawings import drawings, export, pair, template
 
-# Conventions 42: the formats that are written.
-WANTED = {
-    *("railsketch-project", "railsketch-topology", "railsketch-traffic", "nccl-topo-xml", "nccl-ib-hca"),
-    *("slurm-topology-conf", "slurm-topology-yaml", "slurm-hostfile", "rank-map-csv", "open-mpi-rankfile"),
-    *("cumulus-dot", "air-json", "containerlab", "netbox-csv", "topograph-model", "topograph-graph"),
-    *("simai", "ns3-hpcc", "astra-sim-yml", "node-link-json", "graphml", "dot", "launch-hints"),
-    *("cable-schedule", "bill-of-materials", "traffic-matrix-csv", "exchange-csv", "chrome-trace"),
-    *("picture-svg", "picture-pdf", "picture-png", "report-markdown", "report-pdf"),
-}
 COMMANDS = (
     "containerlab",
     "dot",
@@ -34,10 +25,6 @@ COMMANDS = (
     "export",
 )
 IDS = sorted(export_formats())
-
-
-def test_every_format_of_the_conventions_is_written() -> None:
-    assert set(IDS) == WANTED
 
 
 @pytest.mark.parametrize("ident", IDS)
