@@ -16,6 +16,7 @@ from model.files.reading_text import Source
 from model.text import plural
 from model.topology.types import LinkKind, State
 
+MOST_BOXES = 200_000
 MOST_CABLES = 500_000
 MOST_NAMED = 20  # things of one kind that a report names one by one
 
@@ -90,6 +91,11 @@ class Cabling:
         """The box with this name, new or known."""
         known = self.boxes.get(name)
         if known is None:
+            if len(self.boxes) >= MOST_BOXES:
+                raise InputError(
+                    f"{self.reading.source.name} has more than {MOST_BOXES:,} hosts and switches, more than can be "
+                    "drawn."
+                )
             known = self.boxes[name] = Box(name, role, line)
         elif known.role is Role.UNKNOWN:
             known.role = role

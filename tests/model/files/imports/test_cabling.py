@@ -147,6 +147,13 @@ def test_ports_without_names_get_a_card_each() -> None:
     ]
 
 
+def test_more_than_can_be_drawn_is_refused() -> None:
+    cabling = _cabling()
+    with pytest.raises(InputError, match="more than 200,000 hosts and switches"):
+        for number in range(200_001):
+            cabling.box(f"b{number}")
+
+
 def test_natural_order() -> None:
     assert sorted(["mlx5_10", "mlx5_2", "eth1", "mlx5_²"], key=natural) == [
         "eth1",
