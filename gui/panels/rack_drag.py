@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QFontMetrics, QPainter, QPen
 
 from gui.panels.panel_paint import draw_text
 from gui.panels.rack_geometry import RackBox
 from model.document.rack_edits import RackPlace, height_of, rack_of, thing_of, why_not
 from model.text import plural
-from model.topology.racks import units
+from model.topology.equipment import things_in
+from model.topology.racks import free_units, units
 
 if TYPE_CHECKING:
     from gui.panels.rack_view import RackView
@@ -105,6 +106,7 @@ class RackDrag:
             painter.setPen(QPen(theme.color(token), 1.5, Qt.PenStyle.DashLine))
             painter.drawRoundedRect(self._view.geometry_.loose.adjusted(-4, -2, 4, 2), 6, 6)
             return
+        self._room(painter, target.box)
         if not target.refused:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(theme.color("accent"), 2.5))
@@ -124,12 +126,24 @@ class RackDrag:
         if target.refused:
             self._reason(painter, target.refused)
 
+    def _room(self, painter: QPainter, box: RackBox) -> None:
+        """Tint the U of a rack in which the grabbed thing would find room."""
+        topology = self._view.context.document.document.topology
+        rack = topology.container(box.id)
+        staying = [thing for thing in things_in(topology, box.id) if thing.id not in self._things]
+        free, height = set(free_units(rack, staying)), self._heights[self._grabbed]
+        fits = {u for first in free if free.issuperset(units(first, height)) for u in units(first, height)}
+        tint = self._view.context.theme.current.color("accent-soft")
+        tint.setAlphaF(0.45)
+        for u in fits:
+            painter.fillRect(box.unit(u).adjusted(1, 1, -1, -1), tint)
+
     def _reason(self, painter: QPainter, text: str) -> None:
         """The reason at the pointer, inside the view."""
         theme = self._view.context.theme.current
         font = theme.font(11, 500)
         area = self._view.shown_area()
-        width = min(QFontMetricsF(font).horizontalAdvance(text) + 20, area.width() - 8)
+        width = min(QFontMetrics(font).horizontalAdvance(text) + 24.0, area.width() - 8)
         left = min(max(self.at.x() + 14, area.left() + 4), area.right() - width - 4)
         top = self.at.y() + 16
         if top + 24 > area.bottom():

@@ -43,18 +43,19 @@ def written(taken: range) -> str:
 def refusal(rack: Container, things: Iterable[Thing]) -> str | None:
     """Why these things cannot all stand in a rack as they say, None when they can."""
     height = rack_height(rack)
+    where = rack.id if rack.id.startswith("rack") else f"rack {rack.id}"
     taken: dict[int, str] = {}
     for thing in things:
         mine = units_of(thing)
         if not mine:
             continue
         if mine[0] < 1:
-            return f"{thing.id} would be in U {mine[0]} of rack {rack.id}; the lowest is U 1"
+            return f"{thing.id} would be in U {mine[0]} of {where}; the lowest is U 1"
         if mine[0] - 1 + height_in_rack(thing) > height + 1e-9:
-            return f"{thing.id} would be in {written(mine)} of rack {rack.id}, which has {height:g} U"
+            return f"{thing.id} would be in {written(mine)} of {where}, which has {height:g} U"
         for u in mine:
             if u in taken:
-                return f"{taken[u]} and {thing.id} would both be in U {u} of rack {rack.id}"
+                return f"{taken[u]} and {thing.id} would both be in U {u} of {where}"
             taken[u] = thing.id
     return None
 
