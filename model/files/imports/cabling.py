@@ -92,9 +92,9 @@ class Cabling:
         known = self.boxes.get(name)
         if known is None:
             if len(self.boxes) >= MOST_BOXES:
+                where = self.reading.source.name
                 raise InputError(
-                    f"{self.reading.source.name} has more than {MOST_BOXES:,} hosts and switches, more than can be "
-                    "drawn."
+                    f"{where} has more than {MOST_BOXES:,} hosts and switches, too many to draw."
                 )
             known = self.boxes[name] = Box(name, role, line)
         elif known.role is Role.UNKNOWN:
