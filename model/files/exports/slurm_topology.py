@@ -132,8 +132,6 @@ class _Names:
 
 def _chosen(source: ExportSource, option: ExportOption) -> tuple[SwitchTree | None, Blocks | None]:
     kind = source.options.get(option.key, option.default)
-    if kind not in [value for value, _ in option.choices]:
-        raise InputError(f"{option.key} cannot be {kind!r}; it is one of tree, block or (in YAML) both.")
     tree = tree_of(source) if kind in ("tree", "both") else None
     return tree, nvlink_blocks(source) if kind in ("block", "both") else None
 
