@@ -26,10 +26,14 @@ _OWN = re.compile(rb'"format"\s*:\s*"railsketch\.')
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A document, and what the import said where the file was not one of ours."""
+    """A document, and what the import said where the file was not one of ours.
+
+    `project`: the file is a project, so that the document may be saved to it.
+    """
 
     document: Document
     imported: Imported | None = None
+    project: bool = False
 
 
 def open_any(path: Path | str) -> Document:
@@ -41,18 +45,27 @@ def open_any(path: Path | str) -> Document:
     return open_file(path).document
 
 
+def is_own(path: Path | str) -> bool:
+    """Whether a file is in one of our own formats, or empty. Raises `InputError` where it cannot be read."""
+    return _is_own(read_bytes(Path(path)))
+
+
 def open_file(path: Path | str) -> Opened:
     """`open_any` with the import report of a file that is not one of ours."""
     path = Path(path)
     data = read_bytes(path)
-    if _OWN.search(data) or not data.strip():
+    if _is_own(data):
         parsed = parse_json(data, path)
         if str(parsed.get("format")).startswith("railsketch."):
-            return Opened(_own(parsed, path))
+            return _own(parsed, path)
     source = decode(data, str(path))
     if source.text.lstrip().startswith(("{", "[")) and not sniffed(source):
-        return Opened(_own(parse_json(data, path), path))
+        return _own(parse_json(data, path), path)
     return _foreign(source, path)
+
+
+def _is_own(data: bytes) -> bool:
+    return bool(_OWN.search(data)) or not data.strip()
 
 
 def import_files(
@@ -108,13 +121,13 @@ def _foreign(source: Source, path: Path) -> Opened:
     return Opened(document_of(imported), imported)
 
 
-def _own(data: dict[str, Any], path: Path) -> Document:
+def _own(data: dict[str, Any], path: Path) -> Opened:
     kind = data.get("format")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is not None:
         document = reader(data, path)
         document.layout = placed(document.topology, document.layout)
-        return document
+        return Opened(document, project=kind == project.FORMAT)
     if kind == traffic_json.FORMAT:
         raise InputError(
             f"{path} is a traffic export, which holds no drawing; open the project it was made from."
