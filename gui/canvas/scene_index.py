@@ -28,6 +28,7 @@ NIC = KIND_CODE[DeviceKind.NIC]
 NVLINK_SWITCH = KIND_CODE[DeviceKind.NVLINK_SWITCH]
 
 EMPTY_CONTAINER = (240.0, 140.0)
+EMPTY_INSIDE = (140.0, 40.0)
 NO_RECT = (np.inf, np.inf, -np.inf, -np.inf)
 _BAND = 20.0  # devices whose centres are this close in height form one row
 
@@ -258,11 +259,40 @@ class SceneIndex:
         self._place_titles(inside, owner)
         for depth in range(int(self.depth.max(initial=0)), -1, -1):
             level = np.flatnonzero(self.depth == depth)
-            self._pad(level)
-            above = level[self.container_parent[level] >= 0]
-            owner = self.container_parent[above]
-            np.minimum.at(self.hull[:, :2], owner, self.hull[above, :2])
-            np.maximum.at(self.hull[:, 2:], owner, self.hull[above, 2:])
+            nothing = self.hull[level, 0] > self.hull[level, 2]
+            self._pad(level[~nothing])
+            self._enclose(level[~nothing])
+            if nothing.any():
+                self._place_empty(level[nothing])
+                self._enclose(level[nothing])
+
+    def _enclose(self, rows: RowArray) -> None:
+        """Widen the hulls around containers so that they hold them."""
+        above = rows[self.container_parent[rows] >= 0]
+        owner = self.container_parent[above]
+        np.minimum.at(self.hull[:, :2], owner, self.hull[above, :2])
+        np.maximum.at(self.hull[:, 2:], owner, self.hull[above, 2:])
+
+    def _place_empty(self, rows: RowArray) -> None:
+        """Empty containers in lines below what their container holds; where nothing says where that is, side
+        by side above the origin."""
+        width, height = EMPTY_CONTAINER
+        small_width, small_height = EMPTY_INSIDE
+        found: dict[int, list[int]] = {}
+        for row in rows.tolist():
+            owner = int(self.container_parent[row])
+            if owner >= 0 and self.hull[owner, 0] <= self.hull[owner, 2]:
+                found.setdefault(owner, []).append(row)
+            else:
+                left = row * (width + GRID)
+                self.hull[row] = (left, -height - GRID, left + width, -GRID)
+        for owner, inside in found.items():
+            x0, _, x1, y1 = self.hull[owner]
+            columns = max(1, int((x1 - x0 + GRID) // (small_width + GRID)))
+            for place, row in enumerate(inside):
+                line, column = divmod(place, columns)
+                left, top = x0 + column * (small_width + GRID), y1 + GRID + line * (small_height + GRID)
+                self.hull[row] = (left, top, left + small_width, top + small_height)
 
     def _place_titles(self, inside: RowArray, owner: RowArray) -> None:
         """Names stand away from the cables: below in a tray whose NICs sit on its top edge or at its bottom.
@@ -282,7 +312,6 @@ class SceneIndex:
 
     def _pad(self, rows: RowArray) -> None:
         hull = self.hull[rows]
-        nothing = hull[:, 0] > hull[:, 2]
         below = self.title_below[rows]
         hull[:, :2] -= CONTAINER_PADDING
         hull[:, 2:] += CONTAINER_PADDING
@@ -290,12 +319,6 @@ class SceneIndex:
         hull[~below, 1] -= CONTAINER_TITLE
         edge = self.edge_top[rows]
         hull[:, 1] = np.where(np.isnan(edge), hull[:, 1], edge)
-        # Nothing says where an empty one is: side by side above the origin.
-        width, height = EMPTY_CONTAINER
-        left = rows[nothing] * (width + GRID)
-        hull[nothing] = np.stack(
-            (left, np.full(len(left), -height - GRID), left + width, np.full(len(left), -GRID)), axis=1
-        )
         self.hull[rows] = hull
 
     # Questions

@@ -135,3 +135,20 @@ def test_names_are_free_and_rails_are_the_lowest_free() -> None:
     assert free_rails(topology, DeviceKind.GPU, 3, "n") == [0, 2, 3]
     assert free_rails(topology, DeviceKind.GPU, 2, None) == [None, None]
     assert free_rails(topology, DeviceKind.CPU, 1, "n") == [None]
+
+
+def test_an_empty_tray_stands_below_what_its_rack_holds() -> None:
+    devices = [Device("leaf", DeviceKind.LEAF, "qm9700", parent="r")]
+    boxes = [
+        Container("r", ContainerKind.RACK),
+        Container("shelf0", ContainerKind.TRAY, parent="r"),
+        Container("shelf1", ContainerKind.TRAY, parent="r"),
+        Container("alone", ContainerKind.RACK),
+    ]
+    document = Document(Topology(devices, (), boxes), layout={"leaf": (5000.0, 3000.0)})
+    index = SceneIndex(document)
+    rack, first, second, alone = index.hull.tolist()
+    assert rack[0] <= first[0] and first[2] <= rack[2] and 3000.0 < first[1] < first[3] <= rack[3]
+    assert first[3] < second[1] <= second[3] <= rack[3]  # no room beside it
+    assert rack[2] - rack[0] < 400 and rack[3] - rack[1] < 400
+    assert alone[3] == -20.0
