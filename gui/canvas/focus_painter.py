@@ -37,8 +37,7 @@ def paint_focus(out: QPainter, painter: ScenePainter, clear: Clear) -> None:
     out.setPen(QPen(painter.theme.color("accent"), 1.4))
     for box in boxes:
         out.drawRoundedRect(box.adjusted(-1, -1, 1, 1), 5, 5)
-    chosen = painter.scene.members_of(painter.strands, clear.links)
-    rows = np.intersect1d(chosen, painter.shown).astype(np.int32)
+    rows = painter.rows_of(clear)
     if 0 < len(rows) <= _STROKED:
         _links(out, painter, rows)
         _shares(out, painter, clear, rows)

@@ -154,7 +154,7 @@ class Foreground:
         length = np.hypot(*np.moveaxis(np.diff(flat, axis=1), 2, 0)).sum(axis=1)
         wanted = loads.utilisation[shown] * (length / _DOT_SPACING_PX)[:, None]
         if clear is not None:
-            wanted *= np.isin(shown, painter.scene.members_of(painter.strands, clear.links))[:, None]
+            wanted *= np.isin(shown, painter.rows_of(clear))[:, None]
         total = float(wanted.sum())
         if total <= 0:
             return 0

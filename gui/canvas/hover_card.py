@@ -189,8 +189,6 @@ def _strand_text(scene: Scene, strands: Strands, found: Hit) -> CardText:
     lane = strands.lane_of(found.row)
     if lane >= 0:
         lines.append(f"Lane {lane + 1} of {index.links[links[0]].count:,}; figures are of all of them")
-    if len(links) == 1:
-        lines.append(_port_text(scene, links[0], lane))
     states = {index.links[row].state for row in links}
     if states != {State.UP}:
         lines.append(
@@ -199,14 +197,14 @@ def _strand_text(scene: Scene, strands: Strands, found: Hit) -> CardText:
     cable = cable_text(scene.document.topology, [index.links[row] for row in links])
     if cable:
         lines.append(f"{cables} × {cable}" if cables > 1 else cable)
-    cost = ""
+    cost, ports = "", [_port_text(scene, links[0], lane)] if len(links) == 1 else []
     if scene.report is not None:
         lines += _load_lines(scene, links, direction, capacity)
         lines += _flow_lines(scene, links, direction)
         seconds = max(float(scene.cost[row, way]) for row, way in zip(links, direction, strict=True))
         if seconds > 0 and not scene.traffic_name:  # a cost belongs to no dimension
             cost = f"Costs {format_seconds(seconds)} of a {format_seconds(scene.report.totals.time_s)} step"
-    return CardText(scene.strand_name(strands, found.row, found.half), right, tuple(lines), cost)
+    return CardText(scene.strand_name(strands, found.row, found.half), right, (*lines, *ports), cost)
 
 
 def _port_text(scene: Scene, row: int, lane: int) -> str:

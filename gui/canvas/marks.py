@@ -102,9 +102,11 @@ class MarkPainter:
         if total > PATTERN_LIMIT:
             least = np.partition(loads.ratio[shown][loads.over[shown]], -PATTERN_LIMIT)[-PATTERN_LIMIT]
             found = found[loads.ratio[rows][found[:, 0], found[:, 1]] >= least]
-        control = np.zeros_like(curves.control)
-        control[rows] = camera.points(curves.control[rows])
-        self._oversubscribed(painter, curves.like(control), width, loads, rows, found, total > CROWD)
+        ratio = loads.ratio[rows][found[:, 0], found[:, 1]]
+        found = found[np.argsort(-ratio, kind="stable")][:PATTERN_LIMIT][::-1]
+        some = curves.like(camera.points(curves.control[rows[found[:, 0]]]))
+        both = np.all(loads.over[rows[found[:, 0]]], axis=1)
+        self._oversubscribed(painter, some, width[rows[found[:, 0]]], found[:, 1], both, total > CROWD)
 
     # Chosen links
 
@@ -143,24 +145,19 @@ class MarkPainter:
         painter: QPainter,
         curves: Curves,
         width: FloatArray,
-        loads: StrandLoads,
-        rows: IntArray,
-        found: NDArray[np.int64],
+        end: NDArray[np.int64],
+        both: NDArray[np.bool_],
         crowd: bool,
     ) -> None:
-        ratio = loads.ratio[rows][found[:, 0], found[:, 1]]
-        found = found[np.argsort(-ratio, kind="stable")][:PATTERN_LIMIT][::-1]
-        strands = rows[found[:, 0]]
-        halves = curves.taken(strands).halves()[np.arange(len(strands)), found[:, 1]]
-        wide = (np.maximum(width[strands], 1.0) + (OVER_EXTRA / 2 if crowd else OVER_EXTRA)).tolist()
-        paths = half_paths(curves.like(halves))
-        self._pattern(painter, paths, wide, crowd)
+        """The halves at `end` of some curves in pixels; an arrowhead where not `both` are oversubscribed."""
+        halves = curves.halves()[np.arange(len(end)), end]
+        wide = (np.maximum(width, 1.0) + (OVER_EXTRA / 2 if crowd else OVER_EXTRA)).tolist()
+        self._pattern(painter, half_paths(curves.like(halves)), wide, crowd)
         if crowd:
             return
         painter.setPen(QPen(self.theme.color("canvas"), 1.2))
         painter.setBrush(self.theme.color("over"))
-        both: list[bool] = np.all(loads.over[strands], axis=1).tolist()
-        for half, thick, no_arrow in zip(halves, wide, both, strict=True):
+        for half, thick, no_arrow in zip(halves, wide, both.tolist(), strict=True):
             if not no_arrow:  # two heads would stand on each other
                 painter.drawPolygon(QPolygonF(middle_arrow(half, thick + 5.0)))
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gui.canvas.scene_index import LINK_KINDS, FloatArray, SceneIndex
+from gui.canvas.scene_index import KIND_CODE, LINK_KINDS, FloatArray, SceneIndex
 from model.topology.ports import PortGroup, family_of, ports_of
-from model.topology.types import Device
+from model.topology.types import NETWORK_SWITCHES, Device
 
 _FAMILIES = tuple(dict.fromkeys(family_of(kind) for kind in LINK_KINDS))
+_SPLITTING = [KIND_CODE[kind] for kind in NETWORK_SWITCHES]
 _FAMILY_OF = np.array([_FAMILIES.index(family_of(kind)) for kind in LINK_KINDS])
 
 
@@ -49,7 +50,7 @@ def ports_of_links(index: SceneIndex) -> Ports:
     family = _FAMILY_OF[index.link_kind] if len(index.links) else np.zeros(0, dtype=np.int64)
     speeds: dict[tuple[str, str], float] = {}
     port = np.zeros(len(index.devices))
-    for row in np.unique(index.ends[family == network]).tolist():
+    for row in np.flatnonzero(np.isin(index.kind, _SPLITTING)).tolist():
         device = index.devices[row]
         model = (device.kind.value, device.model)
         if model not in speeds:

@@ -86,6 +86,7 @@ class ScenePainter:
         self._loads_version = -1
         self._worst_key: tuple[int, int] = (-1, -1)
         self._chosen_key: tuple[object, ...] = ()
+        self._clear_key: tuple[object, ...] = ()
 
     def prepare(self, camera: Camera, level: Level) -> None:
         """Take a view: choose what is visible and lay out its links."""
@@ -305,6 +306,15 @@ class ScenePainter:
             self._now, self._loads_version = scene.loads(strands), scene.loads_version
         self._loads_of = strands.links
         return self._now, self._worst
+
+    def rows_of(self, clear: Clear) -> IntArray:
+        """The strands in view that a focus leaves clear."""
+        key = (self._prepared, clear)
+        if key != self._clear_key:
+            chosen = self.scene.members_of(self.strands, clear.links)
+            self._clear_rows = np.intersect1d(chosen, self.shown).astype(np.int32)
+            self._clear_key = key
+        return self._clear_rows
 
     def _chosen(self, lit: Lit) -> IntArray:
         key = (self._prepared, lit)

@@ -21,9 +21,12 @@ from gui.widgets.style import label
 
 MOUSE = (
     ("Drag on empty", "Select with a frame; Shift adds, Ctrl toggles"),
-    ("Drag a device", "Move the selection"),
+    ("Drag a device", "Move the selection; it catches on the grid and on edges, centres and gaps"),
+    ("Shift+drag a device", "Move it without catching on anything"),
     ("Ctrl or Alt+drag a device", "Copy the selection with its links"),
     ("Drag from the edge of a device", "Connect; ends that fit glow"),
+    ("Double-click a tray, rack or pod", "Fold it, or open it"),
+    ("Double-click a link, near", "Open a bundle, or the lanes of a link"),
     ("Middle drag, Space+drag", "Move the view"),
     ("Wheel, Shift+wheel", "Move down, across"),
     ("Ctrl+wheel", "Zoom to the pointer"),
@@ -35,7 +38,7 @@ CANVAS_KEYS = (
     ("Tab", "Next device along the links of the selected one"),
     ("0 – 9 while painting", "Choose the group"),
     ("Arrows in the racks", "Move by one U, to the next rack; Shift: by five U; Ctrl: only choose"),
-    ("Esc", "Cancel, then deselect"),
+    ("Esc", "Cancel; then leave paths, partners, selection, filter"),
 )
 
 

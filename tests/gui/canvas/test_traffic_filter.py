@@ -57,7 +57,7 @@ def test_hover_and_dots_speak_of_the_dimension(analysed: CanvasView) -> None:
     found = analysed.hit_at(analysed.camera.to_view(_point(point[strand])))
     assert found is not None and found.kind == "strand"
     text = card_text(scene, analysed.painter.strands, found)
-    assert text is not None and text.lines[-1].startswith("DP ") and " · " not in text.lines[-1]
+    assert text is not None and text.lines[-2].startswith("DP ") and " · " not in text.lines[-2]
     assert any(line.startswith("DP alone: ") for line in text.lines) and text.cost == ""
 
 
