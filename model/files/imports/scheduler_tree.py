@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from model.catalog import GpuSpec, catalog
-from model.files.importing import Drawing, Reading
+from model.files.importing import Drawing, Question, Reading
 from model.files.imports.building import ask_number
 from model.files.imports.graph_drawing import GraphDrawing
 from model.files.imports.graph_models import Models
@@ -16,6 +17,7 @@ from model.text import name_list, plural
 from model.topology.types import ContainerKind
 
 MOST_GPUS_OF_A_HOST = 64
+_WIDTHS = {"full": 1.0, "half": 0.5, "one": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +44,57 @@ class Cluster:
 def draw(
     reading: Reading, cluster: Cluster, *, gpus: int = 0, gpu: str = "", network: str = "infiniband"
 ) -> Drawing:
-    """The cluster with a link for each step of the tree; `gpus` of a host and `gpu` are what is proposed."""
+    """The cluster with a bundle for each step of the tree; `gpus` a host and `gpu` are what is proposed."""
     models = Models(reading, gpu, network)
     graph = GraphDrawing(reading, models, ask_hosts=False)
     switches = _switch_names(cluster)
     for switch in cluster.switches:
         switches[switch] = graph.node(Node(switches[switch], Role.SWITCH))
-    for switch, parent in cluster.above.items():
-        graph.edge(Edge(switches[switch], switches[parent]))
     each = _gpus_of_hosts(reading, cluster, gpus)
     domains: dict[str, list[str]] = {}
+    hanging: Counter[str] = Counter()
     for host in cluster.hosts:
         rack = graph.container(host.domain, ContainerKind.RACK) if host.domain else None
         own = each if host.gpus is None else host.gpus
         ends = _draw_host(graph, host, own, rack)
         if host.switch:
+            hanging[host.switch] += len(ends)
             for end in ends:
                 graph.edge(Edge(end, switches[host.switch], line=host.line))
         if own:
             domains.setdefault(host.domain or f"\0{host.name}", []).extend(ends)
+    for (switch, parent), count in _uplinks(reading, cluster, hanging).items():
+        graph.edge(Edge(switches[switch], switches[parent], count=count))
     for domain, members in domains.items():
         _join_domain(graph, models, domain, members)
     _say(reading, cluster, domains, each)
     return graph.drawing(reading.source.name)
+
+
+def _uplinks(reading: Reading, cluster: Cluster, hanging: Mapping[str, int]) -> dict[tuple[str, str], int]:
+    """How many cables go from each switch to the one above, by what hangs below it at any depth."""
+    if not cluster.above:
+        return {}
+    question = Question(
+        "uplinks",
+        "How wide is the way from a switch to the one above it?",
+        "full",
+        (
+            ("full", "As fast as all hosts below"),
+            ("half", "Half as fast as all hosts below"),
+            ("one", "One cable"),
+        ),
+        why="The file has neither cables nor speeds; it decides what is a bottleneck.",
+    )
+    width = _WIDTHS[reading.ask(question)]
+    below = dict.fromkeys(cluster.above.items(), 0)
+    for switch, count in hanging.items():
+        seen: set[str] = set()
+        while switch in cluster.above and switch not in seen:
+            seen.add(switch)
+            below[switch, cluster.above[switch]] += count
+            switch = cluster.above[switch]
+    return {step: max(1, math.ceil(width * count)) for step, count in below.items()}
 
 
 def _switch_names(cluster: Cluster) -> dict[str, str]:
@@ -142,9 +172,7 @@ def _say(reading: Reading, cluster: Cluster, domains: Mapping[str, Sequence[str]
             *(host.line for host in loose if host.line),
         )
     if cluster.above or any(host.switch for host in cluster.hosts):
-        reading.guessed(
-            "How many cables there are is not in the file: one link is drawn for each step of the tree."
-        )
+        reading.guessed("How many cables there are is not in the file; the width upwards is asked for.")
     if any(members for members in domains.values()):
         reading.guessed("Each GPU got a network card of its own, on the switch of its host.")
     if any(len(members) > 1 for members in domains.values()):

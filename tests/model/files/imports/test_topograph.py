@@ -7,7 +7,7 @@ import pytest
 from model.errors import InputError
 from model.files.registry import sniffed
 from model.topology.types import LinkKind
-from tests.model.files.imports.graphs import boxes, check_traffic, device, kinds, neighbours, speeds
+from tests.model.files.imports.graphs import between, boxes, check_traffic, device, kinds, neighbours, speeds
 from tests.model.files.imports.samples import drawing, imported, own, real, said, text
 
 
@@ -22,10 +22,13 @@ def test_tree_with_hosts_and_domains() -> None:
     assert neighbours(found, "core") == {"spine-a", "spine-b"}
     parents = {box.id: box.parent for box in found.containers}
     assert (parents["extra"], parents["b2"], parents["c1"]) == ("ra", "rb", None)
-    assert speeds(found, LinkKind.INFINIBAND) == {400.0: 12}
+    # One cable of each of 7 hosts and of leaf-3; below leaf-1 and spine-a are 4 hosts, leaf-2 2, spine-b 3.
+    assert speeds(found, LinkKind.INFINIBAND) == {400.0: 8, 1600.0: 2, 800.0: 1, 1200.0: 1}
+    assert speeds(drawing(source, uplinks="one"), LinkKind.INFINIBAND) == {400.0: 12}
+    assert [link.count for link in between(drawing(source, uplinks="half"), "spine-b", "core")] == [2]
     one = imported(source)
     assert "6 switches, 7 hosts, 2 NVLink domains of 2 to 4 hosts" in said(one, "found")
-    assert "one link is drawn for each step" in said(one, "guessed")
+    assert "How many cables there are is not in the file" in said(one, "guessed")
 
 
 def test_hosts_can_have_gpus() -> None:
@@ -96,7 +99,7 @@ def test_graph_of_instances() -> None:
     assert kinds(found) == {"nic": 4, "leaf": 2, "spine": 1}
     assert boxes(found) == {"tray": 4, "rack": 1}
     assert neighbours(found, "leaf-1") == {"i-1.nic0", "i-2.nic0", "spine-1"}
-    assert speeds(found, LinkKind.ETHERNET) == {800.0: 5}
+    assert speeds(found, LinkKind.ETHERNET) == {800.0: 4, 1600.0: 1}
     lonely = next(note for note in imported(source).notes if "above i-4" in note.text)
     assert lonely.lines == (7,)
 
