@@ -31,11 +31,10 @@ class Port:
     @property
     def place(self) -> str:
         """A label for it: "nic0" or "nic0 port 2" of a host, "port 7" or "port 7/1" of a switch."""
-        if self.host is not None:
+        if self.host is not None and self.host.id != self.device.id:
             name = self.host.local_name(self.device)
-            return (
-                name if self.number == 1 and _port_count(self.device) <= 1 else f"{name} port {self.number}"
-            )
+            single = self.number == 1 and _port_count(self.device) <= 1
+            return name if single else f"{name} port {self.number}"
         return f"port {self.number}" + ("" if self.part is None else f"/{self.part + 1}")
 
     @property

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportSource
 from model.files.exports.cabling import Cabling, Port, cabling_of
 from model.files.exports.csv_text import csv_text
 from model.files.exports.drawing import Host, omitted, watched
 from model.files.exports.parts import Cables, Places, product_name
+from model.files.exports.safe_names import NETBOX_NAMES, renamed, safe_names
 from model.text import format_port, plural
 from model.topology.graph import Topology
 from model.topology.ports import spec_of
@@ -32,6 +35,7 @@ _ETHERNET = {10: "10gbase-x-sfpp", 25: "25gbase-x-sfp28", 40: "40gbase-x-qsfpp",
 _INFINIBAND = {100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr", 800: "infiniband-xdr"}
 _CABLE_TYPES = {"copper": "dac-passive", "active-copper": "dac-active", "aoc": "aoc", "fibre": "smf"}
 _SITE = "site-1"
+Names = Mapping[str, str]
 
 
 def _write(source: ExportSource) -> Exported:
@@ -41,11 +45,11 @@ def _write(source: ExportSource) -> Exported:
         raise InputError(
             "The drawing has no device with a network cable, and NetBox is told of nothing else."
         )
-    places = Places(topology)
+    places, names = Places(topology), safe_names(cabling.nodes, NETBOX_NAMES)
     files = {
-        "devices.csv": csv_text(_DEVICES, _device_rows(topology, cabling, places)),
-        "interfaces.csv": csv_text(_INTERFACES, _interface_rows(source, cabling)),
-        "cables.csv": csv_text(_CABLES, _cable_rows(source, cabling)),
+        "devices.csv": csv_text(_DEVICES, _device_rows(topology, cabling, places, names)),
+        "interfaces.csv": csv_text(_INTERFACES, _interface_rows(source, cabling, names)),
+        "cables.csv": csv_text(_CABLES, _cable_rows(source, cabling, names)),
     }
     ends = {port.device.id for cable in cabling.cables for port in (cable.a, cable.b)}
     notes = list(
@@ -54,10 +58,12 @@ def _write(source: ExportSource) -> Exported:
     degraded = sum(1 for link in topology.links() if link.state is State.DEGRADED)
     if degraded:
         notes.append(f"{plural(degraded, 'degraded link')} written as connected; NetBox has no such state.")
-    return Exported(files, tuple(notes))
+    return Exported(files, (*notes, *renamed(names, NETBOX_NAMES)))
 
 
-def _device_rows(topology: Topology, cabling: Cabling, places: Places) -> list[tuple[object, ...]]:
+def _device_rows(
+    topology: Topology, cabling: Cabling, places: Places, names: Names
+) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for node in cabling.nodes:
         host = cabling.hosts.get(node)
@@ -66,7 +72,7 @@ def _device_rows(topology: Topology, cabling: Cabling, places: Places) -> list[t
         rack, unit = places.rack(device), places.unit(device)
         rows.append(
             (
-                node,
+                names[node],
                 "server" if host is not None else _ROLES.get(device.kind, "server"),
                 _maker(host, device),
                 _host_type(host) if host is not None else product_name(device),
@@ -105,23 +111,27 @@ def _interface(port: Port) -> str:
     return port.swp()
 
 
-def _interface_rows(source: ExportSource, cabling: Cabling) -> list[tuple[object, ...]]:
+def _interface_rows(source: ExportSource, cabling: Cabling, names: Names) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for cable in watched(source, cabling.cables, "writing interfaces", 0.4, 0.7):
         gbit = round(cable.gbit_per_s)
         known = _INFINIBAND if cable.link.kind is LinkKind.INFINIBAND else _ETHERNET
         for port in (cable.a, cable.b):
             state = str(port.device.state is not State.DOWN).lower()
-            rows.append((port.node, _interface(port), known.get(gbit, "other"), gbit * 1_000_000, state))
+            rows.append(
+                (names[port.node], _interface(port), known.get(gbit, "other"), gbit * 1_000_000, state)
+            )
     return rows
 
 
-def _cable_rows(source: ExportSource, cabling: Cabling) -> list[tuple[object, ...]]:
+def _cable_rows(source: ExportSource, cabling: Cabling, names: Names) -> list[tuple[object, ...]]:
     cables = Cables(source.document.topology)
     rows: list[tuple[object, ...]] = []
     for cable in watched(source, cabling.cables, "writing cables", 0.7):
         ends = [
-            text for port in (cable.a, cable.b) for text in (port.node, "dcim.interface", _interface(port))
+            text
+            for port in (cable.a, cable.b)
+            for text in (names[port.node], "dcim.interface", _interface(port))
         ]
         length, kind = cables.length_m(cable.link), cables.kind(cable.link)
         label = f"{cable.name} {format_port(cable.link.lane_bytes_per_s)}"

@@ -11,14 +11,18 @@ from model.text import plural
 
 @dataclass(frozen=True, slots=True)
 class NameRule:
-    """What a tool takes as a name. `refused`: the signs that it does not take, each turned into "-"."""
+    """What a tool takes as a name, of at most `most` signs. `refused`: those that it does not take, which
+    become "-". `plain`: a letter or digit of English stands at each end.
+    """
 
     tool: str
     refused: re.Pattern[str]
-    most: int = 64
+    most: int
+    plain: bool = True
 
 
 HOST_NAMES = NameRule("Slurm", re.compile(r"[^A-Za-z0-9._-]+"), 64)
+NETBOX_NAMES = NameRule("NetBox", re.compile(r"[\x00-\x1f\x7f]+"), 64, plain=False)
 CONTAINER_NAMES = NameRule("containerlab", re.compile(r"[^A-Za-z0-9.-]+"), 60)
 FILE_NAMES = NameRule("file systems", re.compile(r"[^A-Za-z0-9._-]+"), 100)
 
@@ -47,7 +51,9 @@ def safe_names(ids: Iterable[str], rule: NameRule) -> dict[str, str]:
 
 
 def _wanted(ident: str, rule: NameRule) -> str:
-    name = rule.refused.sub("-", ident.encode("ascii", "replace").decode().replace("?", "-"))
+    if not rule.plain:
+        return rule.refused.sub("-", ident)[: rule.most].strip() or "unnamed"
+    name = rule.refused.sub("-", ident)
     name = re.sub(r"^[^A-Za-z0-9]+|[^A-Za-z0-9]+$", "", name[: rule.most])
     return name or "unnamed"
 

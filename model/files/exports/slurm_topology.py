@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,24 +110,18 @@ class _Names:
     """The names that Slurm takes, of everything that is written."""
 
     def __init__(self, tree: SwitchTree | None, blocks: Blocks | None) -> None:
-        switches = list(tree.walk()) if tree is not None else []
-        hosts = [host for switch in switches for host in switch.hosts]
-        wanted = [f"switch {switch.name}" for switch in switches]
-        for block, members in (blocks.hosts if blocks is not None else {}).items():
-            hosts += members
-            wanted.append(f"block {block}")
-        self.hosts = safe_names(dict.fromkeys(hosts), HOST_NAMES)
-        others = safe_names((name.partition(" ")[2] for name in dict.fromkeys(wanted)), HOST_NAMES)
-        self.others = others
+        wanted: list[str] = []
+        for switch in tree.walk() if tree is not None else ():
+            wanted += (switch.name, *switch.hosts)
+        for block, members in blocks.hosts.items() if blocks is not None else ():
+            wanted += (block, *members)
+        self.of = safe_names(dict.fromkeys(wanted), HOST_NAMES)
 
-    def host_list(self, ids: list[str] | tuple[str, ...]) -> str:
-        return fold([self.hosts[ident] for ident in ids])
-
-    def switch_list(self, switches: list[TreeSwitch]) -> str:
-        return fold([self.others[switch.name] for switch in switches])
+    def host_list(self, ids: Iterable[str]) -> str:
+        return fold([self.of[ident] for ident in ids])
 
     def notes(self) -> tuple[str, ...]:
-        return renamed(self.hosts | self.others, HOST_NAMES)
+        return renamed(self.of, HOST_NAMES)
 
 
 def _chosen(source: ExportSource, option: ExportOption) -> tuple[SwitchTree | None, Blocks | None]:
@@ -144,13 +138,15 @@ def _write_conf(source: ExportSource) -> Exported:
     if tree is not None:
         source.progress(0.6, "writing switches")
         for switch in tree.walk():
-            below = f"Switches={names.switch_list(switch.below)}" if switch.below else ""
+            below = (
+                f"Switches={names.host_list(below.name for below in switch.below)}" if switch.below else ""
+            )
             hosts = f"Nodes={names.host_list(switch.hosts)}" if switch.hosts else ""
-            lines.append(f"SwitchName={names.others[switch.name]} {below}{hosts}")
+            lines.append(f"SwitchName={names.of[switch.name]} {below}{hosts}")
         notes += tree_notes(source, tree)
     if blocks is not None:
         for block, members in blocks.hosts.items():
-            lines.append(f"BlockName={names.others[block]} Nodes={names.host_list(members)}")
+            lines.append(f"BlockName={names.of[block]} Nodes={names.host_list(members)}")
         lines.append(f"BlockSizes={','.join(map(str, blocks.sizes))}")
         notes += blocks.left_out
     return Exported({"": "\n".join(lines) + "\n"}, (*notes, *names.notes()))
@@ -173,7 +169,7 @@ def _write_yaml(source: ExportSource) -> Exported:
         notes += tree_notes(source, tree)
     if blocks is not None:
         rows = [
-            {"block": names.others[block], "nodes": names.host_list(members)}
+            {"block": names.of[block], "nodes": names.host_list(members)}
             for block, members in blocks.hosts.items()
         ]
         block = {"block_sizes": list(blocks.sizes), "blocks": rows}
@@ -184,9 +180,9 @@ def _write_yaml(source: ExportSource) -> Exported:
 
 
 def _yaml_switch(names: _Names, switch: TreeSwitch) -> dict[str, str]:
-    row = {"switch": names.others[switch.name]}
+    row = {"switch": names.of[switch.name]}
     if switch.below:
-        row["children"] = names.switch_list(switch.below)
+        row["children"] = names.host_list(below.name for below in switch.below)
     if switch.hosts:
         row["nodes"] = names.host_list(switch.hosts)
     return row

@@ -100,7 +100,20 @@ def switch_tree(source: ExportSource) -> SwitchTree:
     exact = _is_forest(network)
     source.progress(0.3, "building the tree of switches")
     roots = _exact_roots(network) if exact else _merged_roots(network)
-    return SwitchTree(tuple(root for root in roots if root.all_hosts()), loose, exact)
+    tree = SwitchTree(tuple(root for root in roots if root.all_hosts()), loose, exact)
+    _name_apart(network, tree)
+    return tree
+
+
+def _name_apart(network: _Network, tree: SwitchTree) -> None:
+    """Give virtual switches names that nothing else has."""
+    taken = set(network.near)
+    for switch in tree.walk():
+        if switch.name in network.tier and switch.stands_for == (switch.name,):
+            continue
+        while switch.name in taken:
+            switch.name += "-switch"
+        taken.add(switch.name)
 
 
 def _is_forest(network: _Network) -> bool:

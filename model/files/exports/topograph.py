@@ -13,7 +13,7 @@ from model.files.exports.drawing import Host, hosts_of, scale_up_domains
 from model.files.exports.safe_names import HOST_NAMES, renamed, safe_names
 from model.files.exports.slurm_topology import tree_notes, tree_of
 from model.files.exports.switch_tree import SwitchTree, TreeSwitch
-from model.files.imports.hostlist import fold
+from model.files.imports.hostlist import fold, split
 from model.topology.types import DeviceKind
 
 DOMAIN_LABEL = "accelerator.topograph.run/domain"
@@ -34,7 +34,7 @@ def _write_model(source: ExportSource) -> Exported:
         for domain, members in _by_domain(switch, domains).items():
             block: dict[str, Any] = {
                 "switch": names[switch.name],
-                "nodes": fold([hosts[host] for host in members]).replace("],", "]\n").split("\n"),
+                "nodes": split(fold([hosts[host] for host in members])),
             }
             if domain:
                 block["annotations"] = {_MODEL_DOMAIN: domain}
@@ -60,8 +60,10 @@ def _write_graph(source: ExportSource) -> Exported:
 
 def _names(tree: SwitchTree) -> tuple[dict[str, str], dict[str, str]]:
     """Names of switches and of hosts."""
+    switches = [switch.name for switch in tree.walk()]
     hosts = [host for switch in tree.walk() for host in switch.hosts]
-    return safe_names((switch.name for switch in tree.walk()), HOST_NAMES), safe_names(hosts, HOST_NAMES)
+    names = safe_names((*switches, *hosts), HOST_NAMES)
+    return {name: names[name] for name in switches}, {host: names[host] for host in hosts}
 
 
 def _domains(source: ExportSource) -> dict[str, str]:

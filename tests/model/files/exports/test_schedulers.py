@@ -231,3 +231,14 @@ def test_topograph_model_and_graph() -> None:
         "network_layers": ["leaf0-to-leaf3", "spine0-to-spine3"],
         "labels": {"accelerator.topograph.run/domain": "nvl1"},
     }
+
+
+def test_a_virtual_switch_is_not_called_like_a_host() -> None:
+    """The spines would be top0-to-top1, which is the name of a host."""
+    document = pair()
+    document.topology.rename("container", "a", "top0-to-top1")
+    switches = parsed(text_of(document, "slurm-topology-conf"))
+    assert switches == {
+        "top0-to-top1-switch": (["r0-to-r1"], []),
+        "r0-to-r1": ([], ["top0-to-top1", "b"]),
+    }
