@@ -107,7 +107,7 @@ def _link_chunks(
                 "endpoints": [
                     f"{names[p.node]}:{_interface(p, srlinux=srlinux)}" for p in (cable.a, cable.b)
                 ],
-                "vars": {"speed_gbps": _gbit(cable)},
+                "vars": {"gbit_per_s": _gbit(cable)},
             }
             for cable in cables[start : start + _CHUNK]
         ]

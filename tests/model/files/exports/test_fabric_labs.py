@@ -87,7 +87,7 @@ def test_containerlab_follows_its_schema_and_has_every_cable() -> None:
     assert pairs(ends) == PAIR_CABLES
     interfaces = [end for link in links for end in link["endpoints"]]
     assert len(interfaces) == len(set(interfaces)) == 2 * 13
-    assert Counter(link["vars"]["speed_gbps"] for link in links) == {400: 12, 200: 1}
+    assert Counter(link["vars"]["gbit_per_s"] for link in links) == {400: 12, 200: 1}
 
 
 def test_sr_linux_has_its_own_names_of_ports() -> None:

@@ -131,6 +131,14 @@ def test_networks_of_templates(ident: str, parameters: dict[str, object], ident_
     }
 
 
+def test_containerlab_brings_back_speeds() -> None:
+    links = redrawn(pair(), "containerlab").topology.links()
+    speeds: Counter[float] = Counter()
+    for link in links:
+        speeds[link.lane_bytes_per_s * 8 / 1e9] += link.count
+    assert speeds == {400.0: 12, 200.0: 1}
+
+
 @pytest.mark.parametrize("ident", FABRIC)
 def test_networks_keep_parallel_cables_and_management(ident: str) -> None:
     assert cables(redrawn(pair(), ident).topology)[0] == cables(pair().topology)[0]
