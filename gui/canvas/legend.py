@@ -55,22 +55,24 @@ def link_capacities(index: SceneIndex) -> tuple[tuple[str, float], ...]:
     rows = np.flatnonzero(~host & (index.nominal > 0))
     if not len(rows):
         return ()
-    table = np.stack((index.link_kind[rows], index.cables[rows], index.nominal[rows]), axis=1)
-    known, count = np.unique(table, axis=0, return_counts=True)
-    common = known[np.argsort(-count, kind="stable")][:_MOST_CAPACITIES].tolist()
+    sort = index.nominal[rows] + 1j * (index.link_kind[rows] + len(LINK_KINDS) * index.cables[rows])
+    _, first, count = np.unique(sort, return_index=True, return_counts=True)
+    common = rows[first[np.argsort(-count, kind="stable")[:_MOST_CAPACITIES]]]
     found = []
-    for code, cables, nominal in sorted(common, key=lambda one: (_inside(one[0]), one[2])):
-        kind = LINK_KINDS[int(code)]
+    for row in sorted(common.tolist(), key=lambda one: (_inside(index, one), index.nominal[one])):
+        kind, cables = LINK_KINDS[index.link_kind[row]], int(index.cables[row])
+        nominal = float(index.nominal[row])
         name = format_port(nominal / cables) if kind in NETWORK_LINKS else LINK_NAMES[kind]
-        factor = TRAY_FACTOR if _inside(code) else CABLES_FACTOR if cables > 1 else FABRIC_FACTOR
+        bundle = CABLES_FACTOR if cables > 1 else FABRIC_FACTOR
+        factor = TRAY_FACTOR if _inside(index, row) else bundle
         width = float(line_width(np.array([nominal]))[0]) * factor
-        found.append((f"{name} ×{int(cables):,}" if cables > 1 else name, max(width, 0.75)))
+        found.append((f"{name} ×{cables:,}" if cables > 1 else name, max(width, 0.75)))
     return tuple(found)
 
 
-def _inside(code: float) -> bool:
-    """Whether links of a kind run inside trays."""
-    return LINK_KINDS[int(code)] not in NETWORK_LINKS
+def _inside(index: SceneIndex, row: int) -> bool:
+    """Whether a link is one of those that run inside trays."""
+    return LINK_KINDS[index.link_kind[row]] not in NETWORK_LINKS
 
 
 def legend_size(room: float, *, flat: bool = False) -> QSizeF:

@@ -155,8 +155,8 @@ def paint_guides(painter: QPainter, theme: Theme, camera: Camera, guides: tuple[
 def snapping_boxes(painter: ScenePainter, rows: IntArray, chosen: Set[str]) -> tuple[FloatArray, FloatArray]:
     """What the devices `rows` can catch on in this view, (n, 4), and the box (4,) around them.
 
-    Where containers are chosen their frames catch on frames and on devices outside of containers; else
-    devices catch on devices.
+    Devices catch on those beside them in their container and on those outside of containers; what stands
+    outside itself, and containers that are chosen, also on the frames of containers.
     """
     index, camera = painter.scene.index, painter.camera
     moving = np.zeros(len(index.devices), dtype=bool)
@@ -164,8 +164,10 @@ def snapping_boxes(painter: ScenePainter, rows: IntArray, chosen: Set[str]) -> t
     own = [index.container_row[ident] for ident in chosen if ident in index.container_row]
     seen = painter.drawn[~moving[painter.drawn]]
     boxes = index.rects()
-    if not own:
-        return boxes[seen], _around(boxes[rows])
+    outside = index.parent[seen] < 0
+    if not own and (index.parent[rows] >= 0).any():
+        beside = np.isin(index.parent[seen], index.parent[rows])
+        return boxes[seen[beside | outside]], _around(boxes[rows])
     held = np.bincount(index.parent[rows][index.parent[rows] >= 0], minlength=len(index.containers)) > 0
     for depth in range(int(index.depth.max(initial=0)), 0, -1):
         level = np.flatnonzero(index.depth == depth)
@@ -174,9 +176,8 @@ def snapping_boxes(painter: ScenePainter, rows: IntArray, chosen: Set[str]) -> t
     hull = index.hull
     near = (hull[:, 0] < x1) & (hull[:, 2] > x0) & (hull[:, 1] < y1) & (hull[:, 3] > y0)
     near &= ~held & ~painter.scene.folding.hidden
-    loose = seen[index.parent[seen] < 0]
     box = _around(np.vstack((index.hull[own], boxes[rows])))
-    return np.vstack((hull[near], boxes[loose])), box
+    return np.vstack((hull[near], boxes[seen[outside]])), box
 
 
 def _around(boxes: FloatArray) -> FloatArray:
