@@ -51,7 +51,11 @@ def test_the_said_oversubscription_is_compared() -> None:
             "Radix_Down 3",
             r"line 6: Podsize \(8\) must be a multiple of Radix_Down of tier 0 \(3\)",
         ),
-        ("Radix_Down 2", "Radix_Down 3", "line 10: Radix_Down 3 does not fit 2 switches of tier 0, which need 2"),
+        (
+            "Radix_Down 2",
+            "Radix_Down 3",
+            "line 10: Radix_Down 3 does not fit 2 switches of tier 0, which need 2",
+        ),
         ("Radix_Up 2\n", "", "line 4: tier 0 needs a Radix_Up"),
         ("Radix_Up 2", "Radix_Up two", 'line 7: Radix_Up is a whole number, not "two"'),
         ("Radix_Up 2", "Radix_Up 2.5", "line 7: Radix_Up is a whole number"),
