@@ -114,7 +114,9 @@ def _scale_out(source: ExportSource, topology: Topology, graph: PacketGraph) -> 
         if link.a in rates:
             rates[link.a] += link.bytes_per_s
     lowest, highest = min(rates.values()), max(rates.values())
-    if lowest <= 0 or highest > lowest * (1 + _SAME):
+    if highest <= 0:
+        raise _refused("no network joins its GPUs")
+    if highest > lowest * (1 + _SAME):
         raise _refused(
             f"its GPUs have from {format_rate(lowest)} to {format_rate(highest)} of network bandwidth, and a "
             "dimension has one"

@@ -120,7 +120,7 @@ class _HostWriter:
             spec = spec_of(gpu)
             if isinstance(spec, GpuSpec) and spec.vendor != "NVIDIA":
                 raise InputError(
-                    f"{gpu.id} is a {spec.name}, and NCCL and its files know GPUs of NVIDIA only."
+                    f"{gpu.id} is of the model {spec.name}; NCCL and its files know GPUs of NVIDIA only."
                 )
 
     def _bus_ids(self, tree: PciTree) -> dict[str, str]:

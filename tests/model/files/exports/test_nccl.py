@@ -133,7 +133,7 @@ def test_many_switches_are_merged_before_a_host_is_refused() -> None:
 
 
 def test_other_makers_are_refused() -> None:
-    with pytest.raises(InputError, match="MI300X, and NCCL and its files know GPUs of NVIDIA only"):
+    with pytest.raises(InputError, match="MI300X; NCCL and its files know GPUs of NVIDIA only"):
         export(template("mi300x", nodes=1), "nccl-topo-xml")
 
 

@@ -144,8 +144,10 @@ def test_what_is_not_symmetric_is_refused_with_the_reason() -> None:
         export(document, "astra-sim-yml")
     document = pair()
     RemoveParts((), ("a.nic0-l", "a.nic1-l")).apply(document)
-    with pytest.raises(InputError, match="cannot hold this drawing"):
+    with pytest.raises(InputError, match=r"from 0 B/s to 50.0 GB/s of network bandwidth"):
         export(document, "astra-sim-yml")
+    with pytest.raises(InputError, match="no network joins its GPUs"):
+        export(template("pcie-workstation"), "astra-sim-yml")
 
 
 def test_states_change_the_speeds_that_are_written() -> None:
