@@ -28,6 +28,7 @@ class When(Enum):
     REDO = auto()
     REPORT = auto()  # there is a step to play or to export
     FINDINGS = auto()
+    IMPORTED = auto()  # there is the report of an import
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,11 @@ ACTIONS: Mapping[str, ActionSpec] = {
         _spec("file.save_template", "Save selection as &template…", "", "", When.DEVICES_SELECTED,
               "Keep the selection as a template of your own"),
         _spec("file.start", "Start &page", "", "", When.OPEN),
+        _spec("file.import", "&Import…", "Ctrl+I", "", When.ALWAYS,
+              "Read a file of another tool into a new drawing or into this one"),
+        _spec("file.import_report", "Last import &report", "", "", When.IMPORTED),
+        _spec("export.any", "&All formats…", "Ctrl+E", "export", When.OPEN,
+              "Write the drawing, its cables, its step or a report in any format"),
         _spec("export.topology", "&Topology (JSON)…", "", "export", When.OPEN),
         _spec("export.traffic", "T&raffic (JSON)…", "", "export", When.REPORT),
         _spec("export.picture", "&Picture (PNG)…", "", "picture", When.NOT_EMPTY),
@@ -167,11 +173,13 @@ ACTIONS: Mapping[str, ActionSpec] = {
 SEPARATOR = "-"
 RECENT = "recent files"
 
+EXPORTS = ("export.any", SEPARATOR, "export.topology", "export.traffic", "export.picture")
+
 MENUS: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
     ("&File", (
         "file.new", "file.open", RECENT, SEPARATOR, "file.save", "file.save_as",
-        "file.save_template", SEPARATOR,
-        ("&Export", ("export.topology", "export.traffic", "export.picture")), SEPARATOR,
+        "file.save_template", SEPARATOR, "file.import", "file.import_report",
+        ("&Export", EXPORTS), SEPARATOR,
         "file.start", "file.quit",
     )),
     ("&Edit", (

@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from gui.context import AppContext
 
 PROJECT_FILTER = "Railsketch projects (*.json *.json.gz);;All files (*)"
-JSON_FILTER = "JSON (*.json)"
-PICTURE_FILTER = "PNG picture (*.png)"
+OPEN_FILTER = "All files (*);;Railsketch projects (*.json *.json.gz)"
 
 
 class FileCommands(QObject):
-    """New, open, save, export and templates for the document of a context.
+    """New, open, save and templates for the document of a context.
 
-    `opened` comes after another drawing was opened or begun, `recent_changed` when the list of files changed.
+    `opened` comes after another drawing was opened or begun, `recent_changed` when the list of files changed,
+    `foreign_file(path)` for a file of another tool, which has to be imported.
     """
 
     opened = Signal()
+    foreign_file = Signal(object)
     recent_changed = Signal()
 
     def __init__(self, context: AppContext, window: QWidget) -> None:
@@ -45,9 +46,6 @@ class FileCommands(QObject):
             "file.open": self.open,
             "file.save": self.save,
             "file.save_as": self.save_as,
-            "export.topology": self.export_topology,
-            "export.traffic": self.export_traffic,
-            "export.picture": self.export_picture,
             "insert.template": self.choose_template,
         }
 
@@ -69,32 +67,54 @@ class FileCommands(QObject):
 
     def open(self) -> None:
         """Ask for a file and open it."""
-        name, _ = QFileDialog.getOpenFileName(self._window, "Open", self._folder(), PROJECT_FILTER)
+        name, _ = QFileDialog.getOpenFileName(self._window, "Open", self.folder(), OPEN_FILTER)
         if name:
             self.open_path(Path(name))
 
     def open_path(self, path: Path) -> bool:
-        """Open a file, after asking what to do with unsaved changes."""
-        return self.may_leave() and self.load(path)
+        """Open a file of ours, after asking what to do with unsaved changes; whether it is open now.
+
+        A file of another tool is imported: `foreign_file` says so.
+        """
+        from model.files.opening import is_own
+
+        try:
+            own = is_own(path)
+        except RailsketchError as error:
+            return self._refuse(path, str(error))
+        if own:
+            return self.may_leave() and self.load(path)
+        self.foreign_file.emit(path)
+        return False
 
     def load(self, path: Path) -> bool:
         """Open a file. When that fails it is said, and the open drawing stays."""
-        from model.files.opening import open_any
+        from model.document.document import Document
+        from model.document.edits import Load
+        from model.files.opening import open_file
 
         try:
-            document = open_any(path)
+            opened = open_file(path)
         except (RailsketchError, OSError) as error:
-            self.complain("This file cannot be opened", str(error))
-            if not path.exists():
-                forget(path)
-                self.recent_changed.emit()
-            return False
-        self._context.document.set_document(document, path)
-        self._remember(path)
+            return self._refuse(path, str(error))
+        document, model = opened.document, self._context.document
+        if opened.project:
+            model.set_document(document, path)
+        else:  # saving must never write a project over it
+            model.set_document(Document())
+            model.push(Load(document), f"Open {path.name}")
+        self.remember(path)
         self.opened.emit()
         if document.notes:
             self._context.say(" ".join(document.notes))
         return True
+
+    def _refuse(self, path: Path, reason: str) -> bool:
+        self.complain("This file cannot be opened", reason)
+        if not path.exists():
+            forget(path)
+            self.recent_changed.emit()
+        return False
 
     def may_leave(self) -> bool:
         """Whether the open drawing can go: it is saved, or the user saves or discards it."""
@@ -145,7 +165,7 @@ class FileCommands(QObject):
     def save_as(self) -> bool:
         """Ask for a file and save to it."""
         document = self._context.document
-        suggested = document.path or Path(self._folder()) / _file_name(document.document.name, ".json")
+        suggested = document.path or Path(self.folder()) / _file_name(document.document.name, ".json")
         name, _ = QFileDialog.getSaveFileName(self._window, "Save as", str(suggested), PROJECT_FILTER)
         return bool(name) and self._save(_with_suffix(Path(name), ".json"))
 
@@ -157,59 +177,6 @@ class FileCommands(QObject):
             return False
         self._context.say(f"Saved {path.name}.")
         return True
-
-    # --- exports -------------------------------------------------------------------------------------------
-
-    def export_topology(self) -> None:
-        """Write what is drawn as node-link JSON."""
-        from model.files.topology_json import write_topology
-
-        document = self._context.document.document
-        self._export(
-            "Export topology", "topology.json", JSON_FILTER, lambda path: write_topology(document, path)
-        )
-
-    def export_traffic(self) -> None:
-        """Write what the step puts on every link."""
-        from model.files.traffic_json import write_traffic
-
-        analysis = self._context.analysis
-        if analysis is None or analysis.report is None:
-            self._context.say("There is no step to export yet.")
-            return
-        if self._context.stale:
-            self._context.say("The step is being worked out; export it when the figures are up to date.")
-            return
-        self._export(
-            "Export traffic", "traffic.json", JSON_FILTER, lambda path: write_traffic(analysis, path)
-        )
-
-    def export_picture(self) -> None:
-        """Write the drawing as a picture."""
-        from gui.canvas.picture import write_picture
-
-        context = self._context
-        self._export(
-            "Export picture",
-            "picture.png",
-            PICTURE_FILTER,
-            lambda path: write_picture(
-                context.document.document, context.analysis, path, theme=context.theme.current
-            ),
-        )
-
-    def _export(self, title: str, name: str, kinds: str, write: Callable[[Path], object]) -> None:
-        suggested = Path(self._folder()) / f"{Path(self._context.document.name).stem}-{name}"
-        chosen, _ = QFileDialog.getSaveFileName(self._window, title, str(suggested), kinds)
-        if not chosen:
-            return
-        path = _with_suffix(Path(chosen), Path(name).suffix)
-        try:
-            write(path)
-        except (RailsketchError, OSError) as error:
-            self.complain("The export cannot be written", str(error))
-            return
-        self._context.say(f"Wrote {path.name}.")
 
     # --- templates -----------------------------------------------------------------------------------------
 
@@ -258,13 +225,15 @@ class FileCommands(QObject):
         box.setInformativeText(text)
         box.exec()
 
-    def _folder(self) -> str:
+    def folder(self) -> str:
+        """Where file dialogs begin."""
         path = self._context.document.path
         if path is not None:
             return str(path.parent)
         return str(settings().value("folder", str(Path.home())))
 
-    def _remember(self, path: Path) -> None:
+    def remember(self, path: Path) -> None:
+        """Put a file first in the list of recent ones."""
         remember(path)
         settings().setValue("folder", str(path.parent))
         self.recent_changed.emit()
@@ -272,7 +241,7 @@ class FileCommands(QObject):
     def _saved(self) -> None:
         path = self._context.document.path
         if path is not None:
-            self._remember(path)
+            self.remember(path)
 
 
 def _with_suffix(path: Path, suffix: str) -> Path:

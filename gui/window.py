@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -20,12 +20,14 @@ from PySide6.QtWidgets import (
 )
 
 from gui import own_templates
-from gui.actions import ACTIONS, MENUS, RECENT, TOOL_BAR, ActionSet, When
+from gui.actions import ACTIONS, EXPORTS, MENUS, RECENT, TOOL_BAR, ActionSet, When
 from gui.arrange_commands import ArrangeCommands
 from gui.bulk_commands import BulkCommands
 from gui.context import Tool
 from gui.edit_commands import EditCommands
+from gui.export_commands import ExportCommands
 from gui.file_commands import FileCommands
+from gui.import_commands import ImportCommands, dropped_files
 from gui.panels.start import StartPage
 from gui.recent import recent_files
 from gui.settings import settings
@@ -65,6 +67,8 @@ class MainWindow(QMainWindow):
         self.resize(self._first_size())
         self.files = FileCommands(context, self)
         self.edits = EditCommands(context, self)
+        self.imports = ImportCommands(context, self.files, self.edits, self)
+        self.exports = ExportCommands(context, self.files, self)
         self.bulk = BulkCommands(context, self)
         self.arrange = ArrangeCommands(context, self)
         self.views = ViewCommands(context, self)
@@ -186,7 +190,7 @@ class MainWindow(QMainWindow):
         set_font(export, 12, 600)
         themed_icon(export, self.context.theme, "export")
         menu = QMenu(export)
-        self.actions_.fill_menu(menu, ("export.topology", "export.traffic", "export.picture"))
+        self.actions_.fill_menu(menu, EXPORTS)
         export.setMenu(menu)
         bar.addWidget(export)
         bar.addAction(self.actions_["theme.toggle"])
@@ -200,6 +204,7 @@ class MainWindow(QMainWindow):
         self.files.opened.connect(self.show_workspace)
         self.files.recent_changed.connect(self.start.refresh)
         context.clipboard_changed.connect(self._state_timer.start)
+        self.imports.changed.connect(self._state_timer.start)
         self.start.new_requested.connect(self.files.new)
         self.start.open_requested.connect(self.files.open)
         self.start.recent_requested.connect(self.open_path)
@@ -227,6 +232,8 @@ class MainWindow(QMainWindow):
         handlers: dict[str, Callable[[], object]] = {
             **self.files.handlers(),
             **self.edits.handlers(),
+            **self.imports.handlers(),
+            **self.exports.handlers(),
             **self.bulk.handlers(),
             **self.arrange.handlers(),
             **self.views.handlers(),
@@ -285,7 +292,8 @@ class MainWindow(QMainWindow):
             (When.NOT_EMPTY, bool(topology.devices() or topology.containers())),
             (When.SELECTION, bool(chosen)),
             (When.DEVICES_SELECTED, bool(devices)),
-            (When.CLIPBOARD, context.clipboard is not None),
+            (When.CLIPBOARD, context.clipboard is not None or self.imports.can_paste),
+            (When.IMPORTED, self.imports.last is not None),
             (When.UNDO, stack.canUndo()),
             (When.REDO, stack.canRedo()),
             (When.REPORT, analysis is not None and analysis.report is not None),
@@ -427,14 +435,23 @@ class MainWindow(QMainWindow):
     # --- files dropped on the window -----------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
+        if dropped_files(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        paths = dropped_files(event.mimeData())
         if paths:
             event.acceptProposedAction()
+            # The drop has to end before a dialog can wait for an answer.
+            QTimer.singleShot(0, partial(self.open_files, paths))
+
+    def open_files(self, paths: Sequence[Path]) -> None:
+        """Open a file; several are those of one import."""
+        if len(paths) == 1:
             self.open_path(paths[0])
+        else:
+            self.load()
+            self.imports.begin_files(paths)
 
     # --- coming and going ----------------------------------------------------------------------------------
 
