@@ -89,8 +89,11 @@ def read(reading: Reading) -> Drawing:
         if table.has_cables:
             _Cables(reading, cabling, table).read()
     for table in tables:
-        if not table.has_cables:
+        if not table.has_cables and not (table.lists_parts and len(tables) > 1):
             _devices(reading, cabling, table)
+        elif table.lists_parts and not table.has_cables:
+            text = "A table of interfaces says nothing about a drawing that its cables do not."
+            reading.note(NoteKind.IGNORED, text, source=table.source)
     if not cabling.boxes:
         raise InputError(f"{reading.source.name} has headings, and no cable and no device below.")
     return draw(cabling, reading.source.name.partition(".")[0])
@@ -119,6 +122,8 @@ class _Table:
         self._text = text
         self.line = 1
         headings = next(self._cells(), [])
+        plain_headings = {_plain(heading) for heading in headings[:200]}
+        self.lists_parts = {"device", "name"} <= plain_headings  # interfaces, ports … of devices
         self.columns: dict[str, int] = {}
         self.unknown: list[str] = []
         for place, heading in enumerate(headings[:200]):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from model.document.document import Document
 from model.document.start import document_from
 from model.files.exports.drawing import hosts_of
-from model.files.importing import Drawing, RankPlacement, Result
+from model.files.importing import Drawing, NoteKind, RankPlacement, Result
 from model.files.reading_text import Source
 from model.files.registry import export_format, import_sources, sniffed
 from model.topology.graph import Topology
@@ -129,6 +129,11 @@ def test_networks_of_templates(ident: str, parameters: dict[str, object], ident_
     assert {name: role for name, role in is_host.items() if name not in storage} == {
         name: role for name, role in was_host.items() if name not in storage
     }
+
+
+def test_netbox_tables_do_not_contradict_each_other() -> None:
+    kinds = {note.kind for note in import_sources(sources(pair(), "netbox-csv"), "netbox-csv").notes}
+    assert NoteKind.CONTRADICTORY not in kinds and NoteKind.IGNORED in kinds
 
 
 def test_containerlab_brings_back_speeds() -> None:
