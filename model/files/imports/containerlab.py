@@ -162,7 +162,7 @@ def sniff(head: str, name: str) -> int:
     """By its nodes with kinds and its endpoints."""
     if not re.search(r"^topology:[ \t]*(?:#.*)?$", head, re.MULTILINE):
         return 0
-    if re.search(r"^[ \t]*-?[ \t]*endpoints[ \t]*:", head, re.MULTILINE):
+    if re.search(r"^[ \t]*+-?[ \t]*+endpoints[ \t]*:", head, re.MULTILINE):
         return 95
     if name.endswith((".clab.yml", ".clab.yaml")):
         return 90

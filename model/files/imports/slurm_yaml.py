@@ -170,7 +170,7 @@ def _say_unknown(reading: Reading, item: YamlMap, known: tuple[str, ...], line: 
 
 def sniff(head: str, name: str) -> int:
     """By the keys of its list."""
-    first = re.search(r"^[ \t]*-?[ \t]*topology[ \t]*:[ \t]*\S", head, re.MULTILINE)
+    first = re.search(r"^[ \t]*+-?[ \t]*+topology[ \t]*:[ \t]*\S", head, re.MULTILINE)
     kind = re.search(r"^[ \t]*(?:tree|block|ring|flat|torus3d)[ \t]*:", head, re.MULTILINE)
     if first and kind:
         return 95
