@@ -71,8 +71,8 @@ class _Dim:
 
 def sniff(head: str, name: str) -> int:
     """The two keys that nothing else has together, or logical dimensions."""
-    if re.search(r"^\s*npus_count\s*:", head, re.MULTILINE):
-        return 95 if re.search(r"^\s*topology\s*:", head, re.MULTILINE) else 60
+    if re.search(r"^[ \t]*npus_count\s*:", head, re.MULTILINE):
+        return 95 if re.search(r"^[ \t]*topology\s*:", head, re.MULTILINE) else 60
     return 90 if head.lstrip().startswith("{") and '"logical-dims"' in head else 0
 
 

@@ -77,9 +77,9 @@ class _Tree:
 def sniff_model(head: str, name: str) -> int:
     """Top level keys `switches` and `blocks`, the latter with `nodes`."""
     blocks = re.search(r"^(blocks|capacity_blocks)\s*:", head, re.MULTILINE)
-    nodes = re.search(r"^[\s-]*nodes\s*:", head, re.MULTILINE)
+    nodes = re.search(r"^[ \t-]*nodes\s*:", head, re.MULTILINE)
     switches = re.search(r"^switches\s*:", head, re.MULTILINE)
-    if not nodes or re.search(r"^\s*topology\s*:", head, re.MULTILINE):
+    if not nodes or re.search(r"^[ \t]*topology\s*:", head, re.MULTILINE):
         return 0
     return 90 if blocks and switches else 50 if blocks else 0
 
