@@ -93,6 +93,8 @@ def read_model(reading: Reading) -> Drawing:
     owners: dict[str, str] = {}
     for name, value, line in _named(reading, data, "switches"):
         tree.switches.setdefault(name)
+        if value.get("labels"):
+            reading.ignored("Labels of switches are not read.", value.lines["labels"])
         for child, place in _names(reading, value, "switches", line):
             tree.put(child, name, place)
         for block, _ in _names(reading, value, "capacity_blocks", line):

@@ -27,6 +27,7 @@ def test_tree_with_hosts_and_domains() -> None:
     assert speeds(drawing(source, uplinks="one"), LinkKind.INFINIBAND) == {400.0: 12}
     assert [link.count for link in between(drawing(source, uplinks="half"), "spine-b", "core")] == [2]
     one = imported(source)
+    assert next(note.lines for note in one.notes if note.text == "Labels of switches are not read.") == (6,)
     assert "6 switches, 7 hosts, 2 NVLink domains of 2 to 4 hosts" in said(one, "found")
     assert "How many cables there are is not in the file" in said(one, "guessed")
 
