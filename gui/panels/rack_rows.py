@@ -77,6 +77,7 @@ class RackFloor:
         self.rows = _rows(topology)
         self.loose = tuple(_loose(topology))
         self._faces: dict[str, RackFace] = {}
+        self._sizes: dict[str, tuple[int, int]] = {}
         self._trays: dict[str, str | None] = {}
 
     @property
@@ -86,11 +87,21 @@ class RackFloor:
 
     def height_u(self, rack: str) -> int:
         """U of a rack that are drawn."""
-        return max(1, round(rack_height(self._topology.container(rack))))
+        return self._size(rack)[0]
 
     def unplaced(self, rack: str) -> int:
         """How many things of a rack have no place."""
-        return sum(thing.u is None for thing in things_in(self._topology, rack))
+        return self._size(rack)[1]
+
+    def _size(self, rack: str) -> tuple[int, int]:
+        if rack not in self._sizes:
+            things = things_in(self._topology, rack)
+            height = max(1, round(rack_height(self._topology.container(rack))))
+            self._sizes[rack] = (
+                height,
+                sum(_shown(self._topology, thing) and thing.u is None for thing in things),
+            )
+        return self._sizes[rack]
 
     def face(self, rack: str) -> RackFace:
         """What stands in a rack."""
@@ -124,11 +135,7 @@ class RackFloor:
 
     def _face(self, rack: str) -> RackFace:
         topology = self._topology
-        bars = [
-            _bar(topology, thing)
-            for thing in things_in(topology, rack)
-            if thing.u is not None or mountable(topology, thing.id)
-        ]
+        bars = [_bar(topology, thing) for thing in things_in(topology, rack) if _shown(topology, thing)]
         placed = sorted((bar for bar in bars if bar.units), key=lambda bar: bar.units[0])
         unplaced = tuple(bar for bar in bars if not bar.units)
         totals = rack_totals(topology, topology.container(rack))
@@ -137,6 +144,11 @@ class RackFloor:
 
 def _thing(topology: Topology, ident: str) -> Thing:
     return topology.container(ident) if topology.has_container(ident) else topology.device(ident)
+
+
+def _shown(topology: Topology, thing: Thing) -> bool:
+    """Whether a thing in a rack has a bar: parts of a host that lie in it without a tray have none."""
+    return thing.u is not None or mountable(topology, thing.id)
 
 
 def _rows(topology: Topology) -> tuple[FloorRow, ...]:
