@@ -147,11 +147,13 @@ def test_ports_without_names_get_a_card_each() -> None:
     ]
 
 
-def test_more_than_can_be_drawn_is_refused() -> None:
-    cabling = _cabling()
-    with pytest.raises(InputError, match="more than 200,000 hosts and switches"):
-        for number in range(200_001):
-            cabling.box(f"b{number}")
+def test_more_than_can_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.files.imports.cabling.MOST_BOXES", 5)
+    with pytest.raises(InputError, match="more than 5 hosts and switches"):
+        _cabling("a b", "c d", "e f")
+    monkeypatch.setattr("model.files.imports.cabling.MOST_CABLES", 2)
+    with pytest.raises(InputError, match="more than 2 cables"):
+        _cabling("a b", "a b", "a b")
 
 
 def test_natural_order() -> None:
