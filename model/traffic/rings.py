@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from model.traffic.arrays import BoolArray, FloatArray, IndexArray, expand
-from model.traffic.edges import Piece, join_pieces
+from model.traffic.edges import NO_PIECE, Piece, join_pieces
 from model.traffic.parts import Parts
 
 
@@ -117,6 +117,8 @@ def halving_doubling(groups: IndexArray, wanted: BoolArray) -> Piece:
 
 def direct(groups: IndexArray, wanted: BoolArray, amount: float) -> Piece:
     """`amount` from every member to every other one at once: each gathers or scatters shards of 1/n."""
+    if not wanted.any():  # its pairs grow with the square of a group
+        return NO_PIECE
     rows, size = np.flatnonzero(wanted), groups.shape[1]
     place, other = np.nonzero(~np.eye(size, dtype=np.bool_))
     pairs = len(rows) * len(place)
