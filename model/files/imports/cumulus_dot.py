@@ -24,6 +24,7 @@ from model.files.imports.cabling_roles import role_of_word
 from model.topology.types import LinkKind
 
 MOST_PAIRS = 100_000  # cables of one statement, as `{a b c} -- {d e f}` means all pairs
+MOST_WORDS = 4_000_000  # blanks counted, too
 DEEPEST = 50
 
 _TOKEN = re.compile(
@@ -61,8 +62,11 @@ class _Token:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    place, line = 0, 1
+    place, line, count = 0, 1, 0
     while place < len(text):
+        count += 1
+        if count > MOST_WORDS:
+            raise _SyntaxProblem(f"more than {MOST_WORDS:,} words and signs", line)
         if text[place] == "<":
             end = _html_end(text, place)
             if end is None:

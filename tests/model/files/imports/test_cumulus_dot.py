@@ -75,6 +75,12 @@ def test_refused_with_the_line(content: str, message: str) -> None:
         imported(text(content), "cumulus-dot")
 
 
+def test_more_words_than_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.files.imports.cumulus_dot.MOST_WORDS", 8)
+    with pytest.raises(InputError, match="line 2: more than 8 words and signs"):
+        imported(text("graph {\na -- b; c -- d }"), "cumulus-dot")
+
+
 def test_a_partial_import_keeps_what_came_before() -> None:
     one = imported(text("graph {\n server1 -- leaf1\n leaf1 -- !\n}"), "cumulus-dot", partial=True)
     assert isinstance(one.result, Drawing)
