@@ -134,6 +134,33 @@ def test_group_and_ungroup_by_key(window: MainWindow, qtbot: Any) -> None:
     assert topology.container(context.document.document.topology.containers()[-1].id).kind == "site"
 
 
+def test_pins_folds_paths_and_partners_by_key(window: MainWindow, qtbot: Any) -> None:
+    cluster(window)
+    activate(window, qtbot)
+    context, said = window.context, list[str]()
+    context.said.connect(said.append)
+    assert window.workspace is not None
+    canvas = window.workspace.canvas
+    canvas.setFocus()
+    context.set_selection(("node00",))
+    window.actions_.update_states()
+    view = context.document.document.view
+    qtbot.keyClick(canvas, Qt.Key.Key_L)
+    assert context.document.document.view.pins == view.pins | {"node00"}
+    qtbot.keyClick(canvas, Qt.Key.Key_M, Qt.KeyboardModifier.ControlModifier)
+    assert context.document.document.view.folds == {"node00"}
+    qtbot.keyClick(canvas, Qt.Key.Key_P)
+    assert said == ["Select one GPU to see whom it talks to; a tray or rack has many."]
+    context.set_selection(("leaf0",))
+    window.actions_.update_states()
+    qtbot.keyClick(canvas, Qt.Key.Key_P, Qt.KeyboardModifier.ShiftModifier)
+    assert context.focus == ("leaf0",)
+    window.actions_["view.links_straight"].trigger()
+    assert context.document.document.view.links == "straight"
+    assert window.actions_["view.links_straight"].isChecked()
+    assert not window.actions_["view.links_curved"].isChecked()
+
+
 def test_actions_follow_the_state(window: MainWindow) -> None:
     window.files.new()
     actions, context = window.actions_, window.context
