@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from gui.context import AppContext
@@ -126,7 +127,8 @@ class RackElevationPanel(Panel):
     def show_stale(self) -> None:
         self._ticks.request()
 
-    def showEvent(self, event: object) -> None:
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
         if self._dirty:
             self.refresh()
 

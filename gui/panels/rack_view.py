@@ -59,7 +59,8 @@ class RackView(QAbstractScrollArea):
     def show_floor(self, floor: RackFloor) -> None:
         """Show another revision; a drag of things that are gone ends."""
         self.floor = floor
-        self.drag = None
+        if self.drag is not None:
+            self.end_drag()
         self._arrange()
 
     def show_look(self, look: Look) -> None:

@@ -45,17 +45,16 @@ def refusal(rack: Container, things: Iterable[Thing]) -> str | None:
     height = rack_height(rack)
     where = rack.id if rack.id.startswith("rack") else f"rack {rack.id}"
     taken: dict[int, str] = {}
-    for thing in things:
-        mine = units_of(thing)
-        if not mine:
-            continue
+    placed = [(units_of(thing), thing) for thing in things if thing.u is not None]
+    for mine, thing in sorted(placed, key=lambda pair: (pair[0][0], pair[1].id)):
         if mine[0] < 1:
             return f"{thing.id} would be in U {mine[0]} of {where}; the lowest is U 1"
         if mine[0] - 1 + height_in_rack(thing) > height + 1e-9:
             return f"{thing.id} would be in {written(mine)} of {where}, which has {height:g} U"
         for u in mine:
             if u in taken:
-                return f"{taken[u]} and {thing.id} would both be in U {u} of {where}"
+                first, second = sorted((taken[u], thing.id))
+                return f"{first} and {second} would both be in U {u} of {where}"
             taken[u] = thing.id
     return None
 

@@ -114,7 +114,7 @@ def test_what_does_not_fit_says_why_and_moves_nothing(
     context, view = panel.context, panel.view
     drag(qtbot, view, unit(view, "A2", 1), unit(view, "A2", 12), release=False)
     assert view.drag is not None and view.drag.target is not None
-    reason = "node07 and node03 would both be in U 12 of rack A2."
+    reason = "node03 and node07 would both be in U 12 of rack A2."
     assert view.drag.target.refused == reason
     view.grab()  # the reason is painted at the pointer
     qtbot.mouseRelease(view.viewport(), LEFT, NONE, unit(view, "A2", 12))

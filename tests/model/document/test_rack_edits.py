@@ -88,7 +88,7 @@ def test_do_undo_redo(edit: Edit) -> None:
 @pytest.mark.parametrize(
     ("edit", "reason"),
     [
-        (places(("node03", "A2", 11)), "node0[37] and node0[37] would both be in U 12 of rack A2"),
+        (places(("node03", "A2", 11)), "node03 and node07 would both be in U 12 of rack A2"),
         (places(("node03", "A2", 42)), "node03 would be in U 42–43 of rack A2, which has 42 U"),
         (places(("node03", "A2", 0)), "the lowest is U 1"),
         (places(("node03.gpu0", "A2", 1)), "node03.gpu0 is a part of a host; its tray can stand in a rack"),
