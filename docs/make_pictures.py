@@ -92,6 +92,14 @@ def racks(window: MainWindow, document: Document, chosen: str, name: str, u_px: 
     rest(0.2)
 
 
+def route(window: MainWindow, ends: tuple[str, str], name: str) -> None:
+    """The drawing that is open with the route between two devices."""
+    window.context.set_focus(ends)
+    rest(2.0)
+    shoot(window, name)
+    window.context.set_focus(())
+
+
 def in_racks(document: Document) -> Document:
     """The same with all trays and switches in racks."""
     put_into_racks(document, (), per_rack=4).apply(document)
@@ -140,6 +148,8 @@ def main() -> int:
             ):
                 show(window, document, colour, at)
                 shoot(window, f"{name}-{theme}")
+                if name == "window":
+                    route(window, ("node00.gpu0", "node01.gpu4"), f"route-{theme}")
             racks(window, rack, "rack01.tray07", f"racks-{theme}", 14.0)
             racks(window, hall, "node09", f"racks-row-{theme}", 7.0)
             window.show_start()
