@@ -23,7 +23,6 @@ from topology_templates.storage import add_storage_fabric, on_compute, storage_p
 
 SITES = ("a", "b")
 LINKS = 32
-SECONDS_PER_METRE = 5e-9
 GATEWAY = "site-gateway"
 
 
@@ -94,7 +93,7 @@ def build(parameters: TwoSites) -> TemplateContent:
     metres = parameters.distance_km * 1000.0
     lane = catalog().hosts[GATEWAY].port_bytes_per_s
     for near, far in zip(*gateways, strict=True):
-        sketch.line(near, far, lane, parameters.lines, metres, metres * SECONDS_PER_METRE)
+        sketch.line(near, far, lane, parameters.lines, metres, metres * catalog().cables.seconds_per_metre)
     return finished(sketch, f"Two sites of {parameters.nodes}, {parameters.distance_km:g} km apart")
 
 

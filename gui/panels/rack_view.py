@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
@@ -15,17 +13,20 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 
 from gui.context import AppContext
+from gui.panels.rack_commands import RackCommands
 from gui.panels.rack_drag import RackDrag
 from gui.panels.rack_geometry import LARGEST_U, SMALLEST_U, USUAL_U, RackBox, RackGeometry
 from gui.panels.rack_paint import Look, RackPainter, described
 from gui.panels.rack_rows import Bar, RackFloor, bar_lines, total_power, total_weight
 from gui.widgets.tool_tips import ToolTips
-from model.document.edits import Edit
-from model.document.rack_edits import PlaceInRack, RackPlace, into_rack, rack_of, shifted, thing_of
-from model.errors import EditRefused
+from model.document.rack_edits import (
+    PlaceInRack,
+    rack_of,
+    thing_of,
+)
 from model.text import plural
 
 ZOOM_STEP = 1.2
@@ -46,6 +47,7 @@ class RackView(QAbstractScrollArea):
         self.u_px = USUAL_U
         self.geometry_ = RackGeometry(self.floor, self.u_px, self.viewport().width())
         self.drag: RackDrag | None = None
+        self.commands = RackCommands(self)
         self.choosing = False  # the selection changes by a click in here
         self._pressed: tuple[QPointF, str, int] | None = None
         self.setAccessibleName("Racks")
@@ -275,7 +277,7 @@ class RackView(QAbstractScrollArea):
         if target.refused:
             self.context.say(target.refused)
             return
-        self._push(PlaceInRack(target.places), drag.text())
+        self.commands.push(PlaceInRack(target.places), drag.text())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self._pressed = None
@@ -316,25 +318,10 @@ class RackView(QAbstractScrollArea):
         ident = bar.id if bar is not None else box.id if box is not None else None
         if ident is not None and ident not in self.context.selection:
             self.context.set_selection((ident,))
-        self.menu().popup(event.globalPos())
-
-    def menu(self) -> QMenu:
-        """What can be done with the selection. It deletes itself when it closes."""
-        menu = QMenu(self)
-        menu.aboutToHide.connect(menu.deleteLater)
-        entries: list[tuple[str, Callable[[], object], bool]] = [
-            ("Show on the drawing", self.show_on_drawing, bool(self.context.selection)),
-            ("Move to the lowest free U", self.move_to_free, bool(self._in_racks())),
-            ("Take out of the rack", self.take_out, bool(self._in_racks())),
-        ]
-        for text, run, enabled in entries:
-            menu.addAction(text, run).setEnabled(enabled)
-        menu.addSeparator()
-        menu.addAction("Put into racks…", self.put_into_racks_requested.emit).setEnabled(
-            bool(self.floor.loose)
-        )
-        menu.addAction("Whole racks in view", self.fit).setEnabled(bool(self.floor.rows))
-        return menu
+        free = None
+        if bar is None and box is not None and box.inside.contains(self._to_scene(at)):
+            free = box.u_at(self._to_scene(at).y())
+        self.commands.menu(None if box is None else box.id, free).popup(event.globalPos())
 
     # --- keys ----------------------------------------------------------------------------------------------
 
@@ -347,55 +334,24 @@ class RackView(QAbstractScrollArea):
                 self.context.set_selection(())
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             up = 1 if key == Qt.Key.Key_Up else -1
-            if held & Qt.KeyboardModifier.ControlModifier or not self._in_racks():
+            if held & Qt.KeyboardModifier.ControlModifier or not self.commands.in_racks():
                 self._walk(up)
             else:
-                self.shift(up * (_FAR if held & Qt.KeyboardModifier.ShiftModifier else 1))
+                self.commands.shift(up * (_FAR if held & Qt.KeyboardModifier.ShiftModifier else 1))
         elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             beside = 1 if key == Qt.Key.Key_Right else -1
-            if held & Qt.KeyboardModifier.ControlModifier or not self._in_racks():
+            if held & Qt.KeyboardModifier.ControlModifier or not self.commands.in_racks():
                 self._walk_racks(beside)
             else:
-                self._to_rack(beside)
+                self.commands.to_rack(beside)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.show_on_drawing()
+            self.commands.show_on_drawing()
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
             self.set_zoom(self.u_px * ZOOM_STEP)
         elif key == Qt.Key.Key_Minus:
             self.set_zoom(self.u_px / ZOOM_STEP)
         else:
             super().keyPressEvent(event)
-
-    def shift(self, by: int) -> None:
-        """Move the selected things up, or down for a negative number of U; what is in the way is said."""
-        edit = shifted(self.context.document.document, self._in_racks(), by)
-        what = edit.places[0].id if len(edit.places) == 1 else plural(len(edit.places), "thing")
-        if edit.places and self._push(edit, f"Move {what} {'up' if by > 0 else 'down'} {abs(by)} U"):
-            self.reveal(edit.places[0].id)
-
-    def take_out(self) -> None:
-        """Take the selected things out of their racks."""
-        ids = self._in_racks()
-        self._push(PlaceInRack(tuple(RackPlace(ident, None) for ident in ids)), "Take out of the rack")
-
-    def move_to_free(self) -> None:
-        """Move the selected things to the lowest free U of their racks, as one step."""
-        document = self.context.document.document
-        by_rack: dict[str, list[str]] = {}
-        for ident in self._in_racks():
-            by_rack.setdefault(thing_of(document.topology, ident).parent or "", []).append(ident)
-        places = [place for rack, ids in by_rack.items() for place in into_rack(document, ids, rack).places]
-        without = next((place.id for place in places if place.u is None), None)
-        if without is not None:
-            self.context.say(f"{without} finds no free U in its rack.")
-        elif places:
-            what = places[0].id if len(places) == 1 else plural(len(places), "thing")
-            self._push(PlaceInRack(tuple(places)), f"Move {what} to the lowest free U")
-
-    def show_on_drawing(self) -> None:
-        """Bring the selected things into view on the drawing."""
-        if self.context.selection:
-            self.context.go_to(self.context.selection)
 
     # --- helpers -------------------------------------------------------------------------------------------
 
@@ -413,14 +369,8 @@ class RackView(QAbstractScrollArea):
     def _movable(self) -> tuple[str, ...]:
         """The selected bars, in racks or loose."""
         loose = set(self.floor.loose)
-        inside = self._in_racks()
+        inside = self.commands.in_racks()
         return (*inside, *(ident for ident in sorted(self.context.selection) if ident in loose))
-
-    def _in_racks(self) -> tuple[str, ...]:
-        """The selected bars that are in a rack."""
-        topology = self.context.document.document.topology
-        bars = (ident for ident in sorted(self.context.selection) if self.floor.owner_of(ident) == ident)
-        return tuple(ident for ident in bars if rack_of(topology, thing_of(topology, ident)) is not None)
 
     def _walk(self, up: int) -> None:
         """Select the next thing up or down its rack, or the first of all."""
@@ -442,31 +392,9 @@ class RackView(QAbstractScrollArea):
         self.context.set_selection((order[at],))
         self.reveal(order[at])
 
-    def _to_rack(self, beside: int) -> None:
-        """Move the selected things to the next rack, at their U."""
-        topology = self.context.document.document.topology
-        order, places = self.floor.racks, []
-        for ident in self._in_racks():
-            thing = thing_of(topology, ident)
-            at = order.index(thing.parent or "") + beside
-            if not 0 <= at < len(order):
-                return
-            places.append(RackPlace(ident, order[at], thing.u))
-        what = places[0].id if len(places) == 1 else plural(len(places), "thing")
-        if self._push(PlaceInRack(tuple(places)), f"Move {what} to {places[0].rack}"):
-            self.reveal(places[0].id)
-
-    def _push(self, edit: Edit, text: str) -> bool:
-        try:
-            self.context.document.push(edit, text)
-        except EditRefused as refused:
-            self.context.say(str(refused))
-            return False
-        return True
-
     def current_text(self) -> str:
         """The selected bar in words, for a screen reader."""
-        ids = self._in_racks()
+        ids = self.commands.in_racks()
         if len(ids) != 1:
             return plural(len(self.floor.racks), "rack")
         topology = self.context.document.document.topology

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from model.catalog.specs import BYTES_PER_S_PER_GBIT
+from model.catalog.specs import BYTES_PER_S_PER_GBIT, Mounted
 
 
 class _Defaults(BaseModel):
@@ -14,7 +14,10 @@ class _Defaults(BaseModel):
 
 
 class RackSpec(_Defaults):
-    """Racks and the floor that they stand on. Heights in U of `u_m` metres, the first the default."""
+    """Racks and the floor that they stand on. Heights in U of `u_m` metres, the first the default.
+
+    `power_shelf` is a shelf of power supplies, which draws what it loses.
+    """
 
     provenance: Mapping[str, str]
     note: str
@@ -23,6 +26,7 @@ class RackSpec(_Defaults):
     rack_width_m: float
     row_pitch_m: float
     racks_per_row: int = Field(ge=1)
+    power_shelf: Mounted
 
     @property
     def height_u(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from model.catalog import catalog
 from model.document.document import Change, Document
 from model.document.edits import AddParts, Batch, Edit, RemoveParts, Replace, SetFields
 from model.errors import EditRefused
@@ -215,6 +216,29 @@ def described(edit: Batch) -> str:
     racks = sum(len(one.containers) for one in edit.edits if isinstance(one, AddParts))
     placed = sum(len(one.places) for one in edit.edits if isinstance(one, PlaceInRack))
     return f"{plural(placed, 'thing')} into {plural(racks, 'rack')}"
+
+
+def add_power_shelf(document: Document, rack: str, u: int | None = None) -> AddParts:
+    """The edit that adds a shelf of power supplies to a rack, at `u` or the lowest free U.
+
+    It is an empty tray with the catalogue's figures. Raises `EditRefused` where the rack is full.
+    """
+    topology = document.topology
+    target, shelf = topology.container(rack), catalog().racks.power_shelf
+    height = shelf.height_u or 1.0
+    lowest = lowest_free(target, things_in(topology, rack), height) if u is None else u
+    if lowest is None:
+        raise EditRefused(f"{rack} has no free U for a power shelf.")
+    box = Container(
+        free_name(topology, f"{rack}.power-shelf"),
+        ContainerKind.TRAY,
+        parent=rack,
+        u=lowest,
+        height_u=height,
+        power_w=shelf.power_w,
+        weight_kg=shelf.weight_kg,
+    )
+    return AddParts(containers=(box,))
 
 
 def into_rack(document: Document, ids: Iterable[str], rack: str) -> PlaceInRack:

@@ -223,15 +223,34 @@ def test_what_is_selected_elsewhere_lights_its_tray(qtbot: QtBot, panel: RackEle
 def test_the_menu_offers_what_can_be_done(qtbot: QtBot, panel: RackElevationPanel) -> None:
     context = panel.context
     context.set_selection({"node07"})
-    menu = panel.view.menu()
+    menu = panel.view.commands.menu()
     actions = {action.text(): action for action in menu.actions()}
     actions["Move to the lowest free U"].trigger()
     assert where(context, "node07") == ("A2", 3)
     actions["Take out of the rack"].trigger()
     assert where(context, "node07") == (None, None)
     context.set_selection(())
-    disabled = {action.text() for action in panel.view.menu().actions() if not action.isEnabled()}
+    disabled = {action.text() for action in panel.view.commands.menu().actions() if not action.isEnabled()}
     assert {"Take out of the rack", "Show on the drawing"} <= disabled
+
+
+def test_a_power_shelf_comes_to_the_free_u_that_was_clicked(
+    qtbot: QtBot, panel: RackElevationPanel, said: list[str]
+) -> None:
+    context = panel.context
+    actions = {action.text(): action for action in panel.view.commands.menu("A2", 8).actions()}
+    actions["Add a power shelf"].trigger()
+    assert context.selection == {"A2.power-shelf0"}
+    shelf = context.document.document.topology.container("A2.power-shelf0")
+    assert (shelf.parent, shelf.u, shelf.height_u, shelf.power_w) == ("A2", 8, 1.0, 100.0)
+    panel.view.commands.add_power_shelf("A2")
+    assert where(context, "A2.power-shelf1") == ("A2", 3)
+    panel.view.commands.add_power_shelf("A2", 12)
+    assert said == ["A2.power-shelf2 and node07 would both be in U 12 of rack A2."]
+    for _ in range(14):
+        panel.view.commands.add_power_shelf("A2")
+    panel.view.commands.add_power_shelf("A2")
+    assert said[1:] == ["A2 has no free U for a power shelf."]
 
 
 def test_tips_say_height_power_and_weight(qtbot: QtBot, panel: RackElevationPanel) -> None:
