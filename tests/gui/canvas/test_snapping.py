@@ -13,6 +13,7 @@ from gui.canvas import snapping
 from gui.canvas.snapping import MOST_NEIGHBOURS, Guide, Snapper
 from gui.canvas.view import CanvasView
 from model.topology.types import DeviceKind
+from tests.counting import calls
 from tests.gui.canvas.conftest import Hand
 
 Put = Callable[..., str]
@@ -55,6 +56,17 @@ def test_of_many_neighbours_only_the_nearest_count() -> None:
     snapper = Snapper(np.array(many), np.array(box(2, 300)))
     assert len(snapper._boxes) == MOST_NEIGHBOURS
     assert snapper.snap(np.array(box(2, 300)), 6.0).shift[0] == -2.0
+
+
+def test_a_step_of_a_drag_costs_the_same_on_every_drawing() -> None:
+    def work(count: int) -> int:
+        places = np.arange(count, dtype=float)
+        boxes = np.stack((places * 300, places * 0, places * 300 + 100, places * 0 + 40), axis=1)
+        moving = np.array(box(2.0, 300.0))
+        snapper = Snapper(boxes, moving)
+        return calls(lambda: snapper.snap(moving, 6.0))
+
+    assert work(50_000) == work(MOST_NEIGHBOURS)
 
 
 def test_dragging_a_device_catches_on_another_and_undoes(view: CanvasView, hand: Hand, put: Put) -> None:
