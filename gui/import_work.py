@@ -31,6 +31,7 @@ from model.files.importing import (
     Question,
     RankPlacement,
     asks_speeds,
+    note_place,
 )
 from model.files.opening import document_of, refuse_nothing
 from model.files.overlay import ShownOverlay, overlay_hosts, show_overlay
@@ -216,7 +217,10 @@ def _planned(imported: Imported, choice: Choice, document: Document) -> Planned:
     result, way = imported.result, choice.way
     if isinstance(result, RankPlacement):
         placed = plan_ranks(document, result.ranks, partial=choice.partial)
-        problems = tuple(Misfit(each.text, _ranks(each.ranks), (), ()) for each in placed.problems)
+        problems = tuple(
+            Misfit(each.text, note_place(Note(NoteKind.IGNORED, "", each.lines)), (), ())
+            for each in placed.problems
+        )
         refused = "" if placed.edit is not None else "Not all of the ranks have a place."
         return Planned(placed.edit, placed.text, placed.done, problems, refused=refused)
     if isinstance(result, Overlay):
@@ -238,12 +242,6 @@ def _merge(document: Document, drawing: Drawing, choice: Choice) -> Merge:
     if choice.way is Way.HOSTS:
         return plan_hosts(document, drawing)
     return plan_beside(document, drawing)
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    shown = ", ".join(f"{rank:,}" for rank in ranks[:8])
-    more = f" and {len(ranks) - 8:,} more" if len(ranks) > 8 else ""
-    return f"{'Rank' if len(ranks) == 1 else 'Ranks'} {shown}{more}." if ranks else ""
 
 
 def _sources(wanted: Wanted) -> tuple[Source, ...]:

@@ -208,8 +208,8 @@ class CompareDialog(QDialog):
         devices = [ident for ident in each.devices if topology.has(ident)]
         links = [ident for ident in each.links if topology.has_link(ident)]
         self._context.set_lit_links(links, [ident for ident in devices if topology.has_device(ident)])
-        if devices or links:
-            self._context.go_to(devices or links)
+        if links or devices:
+            self._context.go_to(links or devices)  # links first: a selected switch would light all of its own
         else:
             self._context.say("Nothing of this is in the drawing.")
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gui.context import AppContext
 
 LEFT_WIDTH = 280
+ROW_HEIGHT = 24
 _ID = Qt.ItemDataRole.UserRole
 _BINARY = (".png", ".pdf")
 _GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -205,12 +206,14 @@ class ExportDialog(QDialog):
                 head = QListWidgetItem(group)
                 head.setFlags(Qt.ItemFlag.NoItemFlags)
                 head.setFont(self._context.theme.current.font(11, 600))
+                head.setSizeHint(QSize(0, ROW_HEIGHT))
                 self.list.addItem(head)
             for one in fitting:
                 item = QListWidgetItem(f"  {one.name}")
                 item.setData(_ID, one.id)
                 item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{one.name}, {group}")
                 item.setToolTip(one.use)
+                item.setSizeHint(QSize(0, ROW_HEIGHT))
                 self.list.addItem(item)
         self.list.blockSignals(False)
         found = self.list.count() > 0
@@ -351,6 +354,7 @@ class ExportDialog(QDialog):
         )
         for widget in used:
             widget.setEnabled(not busy)
+        (self.stop_button if busy else self.export_button).setFocus()
 
     def _show_result(self, text: str, tone: str) -> None:
         self.outcome.setText(text)

@@ -30,7 +30,7 @@ from model.text import plural
 if TYPE_CHECKING:
     from gui.context import AppContext
 
-LEFT_WIDTH = 400
+LEFT_WIDTH = 420
 
 
 class ImportDialog(QDialog):
@@ -96,7 +96,7 @@ class ImportDialog(QDialog):
         column.setSpacing(8)
         column.addWidget(self.title)
         format_row = QHBoxLayout()
-        caption.setFixedWidth(150)
+        caption.setFixedWidth(90)
         format_row.addWidget(caption)
         format_row.addSpacing(6)
         format_row.addWidget(self.format, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.widgets.fields import ChoiceField, TextField
 from gui.widgets.style import label, set_style
@@ -48,18 +48,16 @@ class QuestionForm(QWidget):
             self._inner.hide()
             self._inner.deleteLater()
         self._inner = QWidget()
-        grid = QGridLayout(self._inner)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(4)
-        grid.setColumnStretch(1, 1)
-        for row, question in enumerate(questions):
-            self._add(grid, 2 * row, question, taken.get(question.key, question.default))
+        column = QVBoxLayout(self._inner)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        for question in questions:
+            self._add(column, question, taken.get(question.key, question.default))
         self._column.addWidget(self._inner)
         if focused in self.fields:
             self.fields[focused].setFocus()
 
-    def _add(self, grid: QGridLayout, row: int, question: Question, value: str) -> None:
+    def _add(self, column: QVBoxLayout, question: Question, value: str) -> None:
         field: ChoiceField | TextField
         if question.choices:
             field = ChoiceField(question.text)
@@ -71,16 +69,16 @@ class QuestionForm(QWidget):
         field.committed.connect(lambda answer, key=question.key: self._take(key, answer))
         caption = label(question.text, 12, 500, wrap=True)
         caption.setBuddy(field)
-        caption.setFixedWidth(150)
-        grid.addWidget(caption, row, 0)
+        column.addWidget(caption)
         line = QHBoxLayout()
+        line.setSpacing(8)
         line.addWidget(field, 1)
         if question.unit:
             line.addWidget(label(question.unit, 12, 400, "2"))
-        grid.addLayout(line, row, 1)
-        note = label(question.why, 11, 400, "3", wrap=True)
-        note.setVisible(bool(question.why))
-        grid.addWidget(note, row + 1, 1)
+        column.addLayout(line)
+        if question.why:
+            column.addWidget(label(question.why, 11, 400, "3", wrap=True))
+        column.addSpacing(6)
         self.fields[question.key] = field
 
     def _take(self, key: str, answer: str) -> None:

@@ -90,6 +90,7 @@ class ReportView(QWidget):
         column.addLayout(head)
         column.addWidget(self.empty)
         column.addWidget(self.list, 1)
+        column.addStretch(0)
         return holder
 
     def _lower(self) -> QWidget:
@@ -145,7 +146,7 @@ class ReportView(QWidget):
             self.list.addItem(head)
             for note in notes[:MOST_SHOWN]:
                 place = self._where(note)
-                item = QListWidgetItem(f"{note.text}\n{place}" if place else note.text)
+                item = QListWidgetItem(f"{note.text}  ·  {place}" if place else note.text)
                 item.setData(_NOTE, note)
                 if place:
                     item.setToolTip("Click to see the line, again to see the next one")

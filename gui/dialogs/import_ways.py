@@ -57,7 +57,7 @@ class WaysPanel(QWidget):
             )
         ):
             caption.setBuddy(field)
-            caption.setFixedWidth(150)
+            caption.setFixedWidth(90)
             grid.addWidget(caption, row, 0)
             grid.addWidget(field, row, 1)
             field.committed.connect(lambda _value: self._chosen())

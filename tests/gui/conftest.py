@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
+from gui.background import Background
 from gui.context import AppContext
 from gui.settings import settings
 from model.document.document import Document
@@ -21,10 +23,20 @@ def own_settings(tmp_path: Path) -> Iterator[None]:
     """Settings in a folder of the test, so that no test sees what another or the user did."""
     QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
     settings().setValue("templates/folder", str(tmp_path / "templates"))
+    if QGuiApplication.instance() is not None:
+        QGuiApplication.clipboard().clear()
     yield
     # Windows of the test that wait for their deletion would be styled again and again by later tests.
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "Railsketch", "Railsketch").sync()
+
+
+@pytest.fixture(scope="session")
+def background(qapp: QApplication) -> Iterator[Background]:
+    """One process for the long work of all tests, so that it is started once."""
+    made = Background()
+    yield made
+    made.stop()
 
 
 @pytest.fixture

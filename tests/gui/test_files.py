@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 import signal
-from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -21,9 +19,9 @@ from gui.file_commands import FileCommands
 from gui.panels.start import StartPage, when_text
 from gui.recent import forget, recent_files, remember
 from gui.window import MainWindow
-from model.analysis import analyse
 from model.document.edits import Move
 from model.files.project import load_project
+from model.files.topology_json import write_topology
 
 Button = QMessageBox.StandardButton
 
@@ -97,9 +95,7 @@ def test_cancelled_dialogs_do_nothing(
 
 BROKEN: dict[str, bytes] = {
     "half written": b'{"format": "railsketch.project", "version": 1, "topology": {"dev',
-    "not JSON": b"\x00\x01\x02 not a project",
     "empty": b"",
-    "foreign": b'{"nodes": "what", "edges": 3}',
     "newer": b'{"format": "railsketch.project", "version": 999}',
     "wrong types": b'{"format": "railsketch.project", "version": 1, "topology": []}',
 }
@@ -174,51 +170,36 @@ def test_save_that_fails_is_said_and_keeps_the_changes(
     assert drawing.document.unsaved and drawing.document.path is None
 
 
-def test_exports(
+def test_a_topology_export_is_never_saved_over(
     files: FileCommands, drawing: AppContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    drawing.set_analysis(analyse(drawing.document.document))
-    drawing._set_stale(False)
-    choose(monkeypatch, tmp_path / "t")
-    files.export_topology()
-    topology = json.loads((tmp_path / "t.json").read_text())
-    assert {node["id"] for node in topology["nodes"]} >= {"leaf0", "node.gpu0"}
-    choose(monkeypatch, tmp_path / "x.json")
-    files.export_traffic()
-    assert "links" in json.loads((tmp_path / "x.json").read_text())
-    choose(monkeypatch, tmp_path / "p.png")
-    files.export_picture()
-    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-    assert drawing.document.path is None
+    path = tmp_path / "topology.json"
+    write_topology(drawing.document.document, path)
+    before = path.read_bytes()
+    assert files.open_path(path)
+    assert drawing.document.document.topology.has_device("leaf0")
+    assert drawing.document.path is None and drawing.document.unsaved
+    assert recent_files() == (path,)
+    asked: list[str] = []
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda _parent, _title, name, *_: (asked.append(name), ("", ""))[1]
+    )
+    assert not files.save()
+    assert len(asked) == 1 and path.read_bytes() == before
+    drawing.document.undo_stack.undo()
+    assert not drawing.document.document.topology.devices()
 
 
-EXPORTS: dict[str, Callable[[FileCommands], None]] = {
-    "topology": FileCommands.export_topology,
-    "picture": FileCommands.export_picture,
-}
-
-
-@pytest.mark.parametrize("name", EXPORTS)
-def test_export_that_fails_is_said(
-    files: FileCommands,
-    monkeypatch: pytest.MonkeyPatch,
-    messages: list[str],
-    tmp_path: Path,
-    name: str,
+def test_a_file_of_another_tool_is_handed_on(
+    files: FileCommands, drawing: AppContext, tmp_path: Path
 ) -> None:
-    choose(monkeypatch, tmp_path / "no such folder" / "file")
-    EXPORTS[name](files)
-    assert len(messages) == 1 and "cannot be written" in messages[0]
-
-
-def test_traffic_without_a_step_is_refused_in_words(
-    files: FileCommands, drawing: AppContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    said: list[str] = []
-    drawing.said.connect(said.append)
-    choose(monkeypatch, tmp_path / "x.json")
-    files.export_traffic()
-    assert said == ["There is no step to export yet."] and not (tmp_path / "x.json").exists()
+    path = tmp_path / "topo.txt"
+    path.write_text("\tGPU0\tGPU1\nGPU0\t X \tNV18\nGPU1\tNV18\t X \n")
+    before = drawing.document.document
+    seen: list[Path] = []
+    files.foreign_file.connect(seen.append)
+    assert not files.open_path(path)
+    assert seen == [path] and drawing.document.document is before
 
 
 def test_recent_keeps_order_and_forgets(tmp_path: Path, context: AppContext) -> None:
