@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +35,7 @@ from model.topology.types import (
     LinkKind,
 )
 
+_NUMBERED = re.compile(r"nic\d+", re.ASCII | re.IGNORECASE)
 _HOST = frozenset({DeviceKind.GPU, DeviceKind.NIC, DeviceKind.CPU})
 _OUTSIDE = NETWORK_SWITCHES | {DeviceKind.STORAGE, DeviceKind.SITE_GATEWAY}
 
@@ -201,6 +203,7 @@ class _Filling:
             if node.of_kind(DeviceKind.NVLINK_SWITCH) and self._has_outer_scale_up(olds):
                 node = self._of_rack
                 self._said["The node's NVLink switches are left out: those of the rack join its GPUs."] = None
+            node = self._on_rails(tray, olds, node)
             given = self._given(tray, olds, node)
             stay = [] if node.of_kind(DeviceKind.NIC) else [old for old in olds if old.kind is DeviceKind.NIC]
             self._content[tray] = [*given.values(), *stay]
@@ -211,6 +214,25 @@ class _Filling:
             if stay:
                 self._said["The node has no NICs: those of the trays stay, on its CPUs or GPUs."] = None
                 self._hang(stay, list(given.values()))
+
+    def _on_rails(self, tray: str, olds: Sequence[Device], node: Node) -> Node:
+        """The node with the rails that NICs of the same names have in the tray: its cabling tells those."""
+        ours = {_nic_name(old, tray): old.rail for old in olds if _is_on_rail(old)}
+        theirs = {_nic_name(new, node.tray): new.rail for new in node.devices if _is_on_rail(new)}
+        rails = {rail: ours[name] for name, rail in theirs.items() if name in ours}
+        changed = any(rail != now for rail, now in rails.items())
+        if not changed or not len(theirs) == len(rails) == len(set(rails.values())):
+            return node
+        self._said["NICs are told by their names; they and their GPUs are on the rails of the cabling."] = (
+            None
+        )
+        return replace(
+            node,
+            devices=tuple(
+                device if device.rail is None else replace(device, rail=rails.get(device.rail, device.rail))
+                for device in node.devices
+            ),
+        )
 
     def _has_outer_scale_up(self, olds: Sequence[Device]) -> bool:
         return any(
@@ -223,7 +245,8 @@ class _Filling:
     def _given(self, tray: str, olds: Sequence[Device], node: Node) -> dict[str, Device]:
         """The devices of a tray by their id in the node; those that were there keep their names."""
         by_id = {old.id: old for old in olds}
-        paired = pair_devices(olds, node.devices)
+        # GPUs by number: a node that is on other rails than ours has the same GPUs
+        paired = pair_devices(*(_with_gpus_off_rails(each) for each in (olds, node.devices)))
         given: dict[str, Device] = {}
         for device in node.devices:
             old = by_id.get(paired.get(device.id, ""))
@@ -299,6 +322,20 @@ class _Filling:
     def said(self) -> tuple[str, ...]:
         """What was decided on the way."""
         return tuple(self._said)
+
+
+def _is_on_rail(device: Device) -> bool:
+    return device.kind is DeviceKind.NIC and device.rail is not None
+
+
+def _with_gpus_off_rails(devices: Sequence[Device]) -> list[Device]:
+    return [replace(device, rail=None) if device.kind is DeviceKind.GPU else device for device in devices]
+
+
+def _nic_name(nic: Device, tray: str | None) -> str:
+    """What the system calls a NIC ("mlx5_3"); its id where the drawing numbers them itself ("nic3")."""
+    own = nic.label or nic.id.removeprefix(tray or "").lstrip(".-_:/ ")
+    return nic.id if _NUMBERED.fullmatch(own) else own
 
 
 def _is_plain(olds: Sequence[Device]) -> bool:

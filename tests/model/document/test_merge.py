@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.document.document import Document
-from model.document.edits import Assign, SetJob
+from model.document.edits import Assign, SetFields, SetJob
 from model.document.merge import Merge, plan_beside
 from model.document.merge_hosts import plan_hosts
 from model.document.merge_trays import hosts_in, node_of, plan_trays
@@ -110,6 +110,37 @@ def test_plain_hosts_become_nodes_with_a_link_for_each_nic() -> None:
     assert [gpu.parent for gpu in document.topology.working(DeviceKind.GPU)][::8] == [
         f"n{n}" for n in range(8)
     ]
+
+
+def test_nics_of_the_same_names_stay_on_their_leaves_whatever_gpu_they_are_next_to() -> None:
+    """As in many hosts, whose GPU 0 is next to the last HCA: the names tell it, not the order."""
+    cluster = opened("hgx-h100", nodes=2, host="plain")
+    hcas = (0, 3, 4, 5, 6, 9, 10, 11)
+    names = {f"node0{host}.nic{nic}": f"mlx5_{hcas[nic]}" for host in range(2) for nic in range(8)}
+    for ident, name in names.items():
+        SetFields("device", (ident,), {"label": name}).apply(cluster)
+    host = template("hgx-h100", nodes=1)
+    node = replace(
+        host,
+        devices=tuple(
+            replace(device, label=f"mlx5_{hcas[7 - device.rail]}")
+            if device.kind is DeviceKind.NIC and device.rail is not None
+            else device
+            for device in host.devices
+        ),
+    )
+    merge = plan_trays(cluster, node)
+    one_undo_step(cluster, merge)
+    topology = cluster.topology
+    for ident, name in names.items():
+        place = hcas.index(int(name[5:]))
+        nic = topology.device(ident)
+        assert (nic.label, network_of(cluster, ident)) == (name, [f"leaf{place}"])
+        (bridge,) = (link.other(ident) for link in topology.links_of(ident) if link.kind is LinkKind.PCIE)
+        near = {topology.device(link.other(bridge)) for link in topology.links_of(bridge)}
+        gpus = {device.rail: device.id for device in near if device.kind is DeviceKind.GPU}
+        assert gpus[nic.rail] == f"{ident[:6]}.gpu{7 - place}"
+    assert any("told by their names" in said for said in merge.done)
 
 
 def test_what_finds_no_port_is_listed_and_shared_out_evenly() -> None:
