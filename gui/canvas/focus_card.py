@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gui.canvas.view import CanvasView
 
 WIDTH = 400
+_LEAST_WIDTH = 300
 _ROW = 22
 _HOPS = ("Hop", "Share", "Capacity", "Load")
 _PARTNERS = ("Partner", "Sends", "Gets")
@@ -94,7 +95,8 @@ class FocusCard(QFrame):
     def place(self, right: int, top: int, bottom: int) -> None:
         """Stand at the right below a height, above another."""
         height = min(self.sizeHint().height(), max(120, bottom - top))
-        self.setGeometry(right - WIDTH, top, WIDTH, height)
+        width = min(WIDTH, max(_LEAST_WIDTH, right // 2))
+        self.setGeometry(right - width, top, width, height)
 
     # What it says
 

@@ -46,15 +46,21 @@ def way_name(way: RouteWay) -> str:
 
 def way_text(way: RouteWay, policy: str) -> str:
     """What goes on a way, over what, and who hands on."""
-    who = name_list(list(way.exchanges[:3])) if way.exchanges else ""
-    what = (
-        f"{who}: {format_bytes(way.bytes_per_step)} a step" if who else "No exchange sends on it in this step"
-    )
+    what = "No exchange sends on it in this step"
+    if way.exchanges:
+        kinds = name_list([_kind_name(kind) for kind in way.exchanges])
+        what = f"{kinds}: {format_bytes(way.bytes_per_step)} a step"
     over = " and ".join(dict.fromkeys(leg[2] for leg in way.legs))
     relay = f", handed on by {way.legs[0][1]} (PXN)" if len(way.legs) > 1 else ""
     delay = sum(max(hop.latency_s for hop in hops) for hops in _stages(way).values())
     late = f"; {format_seconds(delay)} on the links" if delay > 0 else ""
     return f"{what}. By {over}{relay}; {_POLICIES[policy]}{late}."
+
+
+def _kind_name(kind: str) -> str:
+    """ "PP activation" of pp.activation."""
+    dimension, _, rest = kind.partition(".")
+    return f"{dimension_name(dimension)} {rest.replace('-', ' ')}".rstrip()
 
 
 def hop_rows(way: RouteWay, scene: Scene) -> list[Row]:

@@ -52,6 +52,13 @@ def test_two_selected_devices_show_the_route_in_the_order_of_the_clicks(
     assert third.text(3).endswith("%")
 
 
+def test_the_card_names_what_flows_and_how(analysed: CanvasView) -> None:
+    focus_on(analysed, "node00.gpu2", "node02.gpu2")
+    text = analysed.overlay.focus_card.note.text()
+    assert text.startswith("PP activation: ")
+    assert text.endswith(" a step. By the network; split evenly over equal paths.")
+
+
 def test_even_routing_lists_every_spine_with_its_share(analysed: CanvasView) -> None:
     focus_on(analysed, "node00.gpu0", "node01.gpu1")
     tree = analysed.overlay.focus_card.tree
