@@ -84,7 +84,7 @@ def _rank(words: list[str], names: tuple[str, ...], whole: str) -> int:
 
 def _all_offers(count: int) -> list[tuple[Offer, tuple[str, ...], str]]:
     """Every device and template with the words that name it, and its whole name."""
-    from topology_templates.registry import TEMPLATES
+    from topology_templates.registry import gallery
 
     made: list[tuple[Offer, tuple[str, ...], str]] = []
     for kind, kind_words in _KIND_WORDS.items():
@@ -97,7 +97,7 @@ def _all_offers(count: int) -> list[tuple[Offer, tuple[str, ...], str]]:
             made.append((offer, words, kind.value if place == 0 else model))
     made.extend(
         (_template_offer(template, count), _template_words(template), template.id)
-        for template in TEMPLATES.values()
+        for template in gallery().values()
     )
     return made
 

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 
 from gui import own_templates
 from gui.bulk_commands import BulkCommands
+from gui.canvas.quick_add import offers
 from gui.context import AppContext
 from gui.dialogs.save_template import SaveTemplateDialog
 from gui.dialogs.templates import TemplatesDialog
@@ -53,6 +54,7 @@ def test_name_and_count_by_keys(dialog: SaveTemplateDialog) -> None:
     assert dialog.path == own_templates.folder() / "my-pod.json" and dialog.path.is_file()
     assert own_templates.load() == ()
     assert sum(device.kind == "gpu" for device in build("own:my-pod", {"nodes": 6}).devices) == 48
+    assert offers("my pod")[0].template == "own:my-pod"  # by double-click on the empty canvas, too
 
 
 def test_what_stands_there_already_is_said_and_kept(dialog: SaveTemplateDialog) -> None:
