@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportOption, ExportSource
-from model.files.exports.rank_files import host_names
+from model.files.exports.rank_files import host_names, local_order_kept
 from model.files.exports.ranked import Rank, idle_gpus, ranks_of
 from model.files.exports.safe_names import HOST_NAMES, renamed
+from model.job.chunks import running_schedule
 from model.job.shape import model_shape
+from model.job.sizes import grid_of
 from model.job.spec import JobSpec
+from model.placement.grid import Grid
 from model.text import plural
 from model.topology.types import DeviceKind
 
 _PORT = 29500
 _ORDERS = ("tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")
+_VOCABULARY_MULTIPLE = 128  # Megatron's default
+_CONTEXT = {"ring": "p2p", "all-gather": "all_gather", "ulysses": "a2a"}
+_DISPATCHERS = {
+    "direct": "alltoall",
+    "deduplicated": "flex --moe-enable-deepep",
+    "all-gather": "allgather",
+}
+_PRECISIONS = {
+    "bf16": ("--bf16",),
+    "fp16": ("--fp16",),
+    "fp8": ("--bf16", "--fp8-format hybrid"),
+    "fp4": ("--bf16",),
+    "fp32": (),
+}
 
 
 def _write(source: ExportSource) -> Exported:
     script = source.options.get("script", "train.py").strip()
     if not re.fullmatch(r"[\w./-]+", script):
         raise InputError(f"script cannot be {script!r}; it is the path of a file, without blanks.")
-    ranks = ranks_of(source)
+    job, ranks = source.document.job, ranks_of(source)
     names = host_names(ranks)
     hosts = _hosts_in_order(ranks)
     left_out = [*idle_gpus(source, ranks), *renamed(names, HOST_NAMES)]
@@ -31,13 +48,13 @@ def _write(source: ExportSource) -> Exported:
         f"# {plural(len(ranks), 'rank')} on {plural(len(hosts), 'host')}, in rank order.",
         f"# The first host, {names[ranks[0].host.id]}, is the meeting point.",
         "",
-        *_megatron(source.document.job, len(ranks), left_out),
+        *_megatron(job, grid_of(job, len(ranks)), left_out),
         "",
     ]
     source.progress(0.5, "writing hosts")
     uneven = _why_no_torchrun(ranks, hosts)
     if uneven:
-        left_out.append(f"torchrun cannot start this placement: {uneven}.")
+        left_out += [f"torchrun cannot start this placement: {uneven}.", *local_order_kept(ranks)]
         lines += [
             f"# torchrun numbers ranks host by host, the same number on each: {uneven}.",
             "# Slurm can start it, with the host file of this drawing (one line for each task):",
@@ -86,55 +103,99 @@ def _torchrun(
     return lines
 
 
-def _megatron(job: JobSpec, world: int, left_out: list[str]) -> list[str]:
-    own, shape = job.parallel, model_shape(job)
-    arguments = [
-        f"--tensor-model-parallel-size {own.tp}",
-        f"--pipeline-model-parallel-size {own.pp}",
-        f"--context-parallel-size {own.cp}",
-    ]
-    if own.vpp > 1 and own.layers_per_stage is None:
-        arguments.append(f"--num-layers-per-virtual-pipeline-stage {shape.layers // (own.pp * own.vpp)}")
-    if own.ep > 1:
-        arguments.append(f"--expert-model-parallel-size {own.ep}")
-    if own.ep > 1 or own.etp > 1:
-        arguments.append(f"--expert-tensor-parallel-size {own.etp}")
-    if own.tp > 1 and own.sequence_parallel:
-        arguments.append("--sequence-parallel")
-    if own.zero in (1, 2):
-        arguments.append("--use-distributed-optimizer")
-    if own.zero == 3:
-        left_out.append("ZeRO-3 has no argument here; use the FSDP of your framework.")
-    if job.recompute != "none":
-        arguments.append(f"--recompute-granularity {job.recompute}")
-    arguments += [
-        f"--seq-length {job.sequence_length}",
-        f"--micro-batch-size {job.microbatch}",
-        f"--global-batch-size {job.global_batch}",
-        *([f"--{job.precision}"] if job.precision in ("bf16", "fp16") else []),
-    ]
-    order = _order(job)
+def _megatron(job: JobSpec, grid: Grid, left_out: list[str]) -> list[str]:
+    """The arguments of Megatron-LM that say how the job is cut; what has none is added to `left_out`."""
+    arguments = [*_sizes(job), *_experts(job), *_running(job)]
+    order = _order(job, grid)
     if order == _ORDERS[1]:
         arguments.append("--use-tp-pp-dp-mapping")
     elif order != _ORDERS[0]:
         left_out.append(f"Megatron has no argument for the rank order {order}.")
-    if own.layers_per_stage is not None:
-        left_out.append("The layers of each stage have no argument here.")
+    left_out += _without_argument(job)
     return [
-        f"# Parallel sizes of Megatron-LM for a world of {world:,}; the shape of the model is to be added.",
+        f"# Arguments of Megatron-LM for a world of {grid.world:,}; the shape of the model is to be added.",
         'MEGATRON_ARGS="' + " \\\n  ".join(arguments) + '"',
     ]
 
 
-def _order(job: JobSpec) -> str:
-    """As Megatron writes it where that is the same: axes of size 1 do not matter."""
+def _sizes(job: JobSpec) -> Iterator[str]:
     own = job.parallel
-    sizes = {"tp": own.tp, "cp": own.cp, "ep": own.ep, "pp": own.pp, "dp": own.dp or 2}
+    yield f"--tensor-model-parallel-size {own.tp}"
+    yield f"--pipeline-model-parallel-size {own.pp}"
+    yield f"--context-parallel-size {own.cp}"
+    if own.cp > 1:
+        yield f"--cp-comm-type {_CONTEXT[own.cp_algorithm]}"
+    if own.vpp > 1 and own.layers_per_stage is None:
+        layers = model_shape(job).layers // (own.pp * own.vpp)
+        yield f"--num-layers-per-virtual-pipeline-stage {layers}"
+        if own.microbatch_group is not None:
+            yield f"--microbatch-group-size-per-virtual-pipeline-stage {own.microbatch_group}"
+        if not job.overlap.pipeline:
+            yield "--no-overlap-p2p-communication"
+    if own.tp > 1 and own.sequence_parallel:
+        yield "--sequence-parallel"
+
+
+def _experts(job: JobSpec) -> Iterator[str]:
+    """Megatron's own defaults are experts cut like the rest, and all-gather as the way to them."""
+    own = job.parallel
+    if model_shape(job).moe is None:
+        return
+    yield f"--expert-model-parallel-size {own.ep}"
+    yield f"--expert-tensor-parallel-size {own.etp}"
+    yield f"--moe-token-dispatcher-type {_DISPATCHERS[job.experts.dispatch]}"
+
+
+def _running(job: JobSpec) -> Iterator[str]:
+    """Optimizer, recompute, batch and precision."""
+    if job.parallel.zero in (1, 2):
+        yield "--use-distributed-optimizer"
+    if job.parallel.zero < 3 and job.overlap.gradients:
+        yield "--overlap-grad-reduce"
+        if job.parallel.zero and job.overlap.parameters:
+            yield "--overlap-param-gather"
+    if job.gradient_precision == "bf16":
+        yield "--grad-reduce-in-bf16"
+    if job.recompute != "none":
+        yield f"--recompute-granularity {job.recompute}"
+    if job.recompute == "full":
+        yield "--recompute-method uniform"
+        yield "--recompute-num-layers 1"
+    yield f"--seq-length {job.sequence_length}"
+    yield f"--micro-batch-size {job.microbatch}"
+    yield f"--global-batch-size {job.global_batch}"
+    if job.vocabulary_multiple != _VOCABULARY_MULTIPLE:
+        yield f"--make-vocab-size-divisible-by {job.vocabulary_multiple}"
+    yield from _PRECISIONS[job.precision]
+
+
+def _without_argument(job: JobSpec) -> Iterator[str]:
+    own = job.parallel
+    if own.zero == 2:
+        yield "ZeRO-2 is written as Megatron's distributed optimizer, which keeps gradients whole (ZeRO-1)."
+    if own.zero == 3:
+        yield "ZeRO-3 has no argument here; use the FSDP of your framework."
+    if own.dp_shard is not None:
+        yield "How many GPUs share one copy of the state has no argument here."
+    if own.layers_per_stage is not None:
+        yield "The layers of each stage have no argument here."
+    if running_schedule(job) not in ("1f1b", "interleaved"):
+        yield f"Megatron has no argument for the schedule {job.schedule}; it runs 1F1B."
+    if job.precision == "fp4":
+        yield "The precision fp4 has no argument here; bf16 is written."
+    if job.overlap.tensor or job.overlap.experts:
+        yield "Overlap of TP and EP has no argument here; it depends on the libraries that are installed."
+
+
+def _order(job: JobSpec, grid: Grid) -> str:
+    """As Megatron writes it where that is the same: axes of size 1 do not matter."""
+    sizes = {"tp": grid.tp, "cp": grid.cp, "ep": grid.ep, "pp": grid.pp, "dp": grid.dp}
 
     def large(order: str) -> list[str]:
         return [axis for axis in order.split("-") if sizes.get(axis, 1) > 1]
 
-    return next((order for order in _ORDERS if large(order) == large(own.order)), own.order)
+    own = job.parallel.order
+    return next((order for order in _ORDERS if large(order) == large(own)), own)
 
 
 FORMATS = (

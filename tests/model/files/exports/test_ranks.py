@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 import pytest
 
@@ -74,15 +73,83 @@ def test_launch_hints_start_every_host_with_its_rank() -> None:
     assert "CUDA_VISIBLE_DEVICES" not in text
 
 
-def test_launch_hints_carry_the_job() -> None:
+def arguments(*settings: str) -> list[str]:
+    """What four hosts of eight GPUs hand to Megatron for a job."""
     document = template("hgx-h100", nodes=4)
-    for setting in ("parallel.tp=4", "parallel.pp=2", "parallel.order=tp-cp-pp-dp-ep", "global_batch=64"):
+    for setting in settings:
         document.job = apply_set(document.job, setting)
-    text = text_of(document, "launch-hints")
-    arguments = shlex.split(re.search(r'MEGATRON_ARGS="(.*?)"', text, re.DOTALL)[1].replace("\\\n", " "))  # type: ignore[index]
-    assert arguments[:4] == ["--tensor-model-parallel-size", "4", "--pipeline-model-parallel-size", "2"]
-    assert "--sequence-parallel" in arguments and "--use-tp-pp-dp-mapping" in arguments
-    assert arguments[arguments.index("--global-batch-size") + 1] == "64"
+    found = re.search(r'MEGATRON_ARGS="(.*?)"', text_of(document, "launch-hints"), re.DOTALL)
+    assert found
+    return [re.sub(r"\s+", " ", line) for line in found[1].split(" \\\n  ")]
+
+
+def test_launch_hints_carry_the_job() -> None:
+    order = "parallel.order=tp-cp-pp-dp-ep"
+    found = arguments("model=llama3-8b", "parallel.tp=4", "parallel.pp=2", order, "global_batch=64")
+    assert found == [
+        "--tensor-model-parallel-size 4",
+        "--pipeline-model-parallel-size 2",
+        "--context-parallel-size 1",
+        "--sequence-parallel",
+        "--use-distributed-optimizer",
+        "--overlap-grad-reduce",
+        "--overlap-param-gather",
+        "--seq-length 4096",
+        "--micro-batch-size 1",
+        "--global-batch-size 64",
+        "--bf16",
+        "--use-tp-pp-dp-mapping",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        # Megatron's defaults differ: experts are cut by TP, and reached by all-gather.
+        (
+            ("model=mixtral-8x7b", "parallel.tp=2"),
+            (
+                "--expert-model-parallel-size 1",
+                "--expert-tensor-parallel-size 1",
+                "--moe-token-dispatcher-type alltoall",
+            ),
+        ),
+        (
+            ("model=mixtral-8x7b", "parallel.ep=8", "experts.dispatch=deduplicated"),
+            ("--expert-model-parallel-size 8", "--moe-token-dispatcher-type flex --moe-enable-deepep"),
+        ),
+        (
+            ("model=llama3-8b", "parallel.pp=4", "parallel.vpp=2"),  # 32 layers
+            ("--num-layers-per-virtual-pipeline-stage 4", "--no-overlap-p2p-communication"),
+        ),
+        (
+            ("parallel.cp=2", "parallel.cp_algorithm=all-gather", "precision=fp8"),
+            ("--context-parallel-size 2", "--cp-comm-type all_gather", "--bf16", "--fp8-format hybrid"),
+        ),
+        (
+            ("recompute=full", "gradient_precision=bf16", "vocabulary_multiple=256"),
+            (
+                *("--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"),
+                *("--grad-reduce-in-bf16", "--make-vocab-size-divisible-by 256"),
+            ),
+        ),
+    ],
+)
+def test_arguments_of_megatron(settings: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+    assert set(wanted) <= set(arguments(*settings))
+
+
+def test_hints_name_what_megatron_has_no_argument_for() -> None:
+    document = template("hgx-h100", nodes=4)
+    order = "parallel.order=pp-tp-cp-ep-dp"
+    for setting in ("parallel.tp=2", "parallel.pp=2", "schedule=zb-h1", "parallel.zero=0", order):
+        document.job = apply_set(document.job, setting)
+    exported = export(document, "launch-hints")
+    assert exported.left_out == (
+        "Megatron has no argument for the rank order pp-tp-cp-ep-dp.",
+        "Megatron has no argument for the schedule zb-h1; it runs 1F1B.",
+    )
+    assert "optimizer" not in str(exported.files[""]) and "mapping" not in str(exported.files[""])
 
 
 def test_a_placement_that_torchrun_cannot_start_is_left_to_slurm() -> None:
