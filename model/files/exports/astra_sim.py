@@ -7,6 +7,7 @@ to the switch and once from it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -121,8 +122,8 @@ def _scale_out(source: ExportSource, topology: Topology, graph: PacketGraph) -> 
             f"its GPUs have from {format_rate(lowest)} to {format_rate(highest)} of network bandwidth, and a "
             "dimension has one"
         )
-    latency = max(link.latency_s for link in graph.links)
     source.progress(0.9, "finding dimensions")
+    latency_to = _latencies(graph, graph.ends[0])
     found: list[Dimension] = []
     inside, rate = len(graph.servers[0]), highest
     for tier in sorted({_TIERS[topology.device(name).kind] for name in graph.switches}):
@@ -130,18 +131,48 @@ def _scale_out(source: ExportSource, topology: Topology, graph: PacketGraph) -> 
         size = _one_size(groups)
         if size == inside:
             continue
+        latency = _half_way_s(graph, groups, latency_to)
         narrowed = _narrowed(topology, graph, tier - 1, rate) if found else rate
         if found and narrowed >= rate * (1 - _SAME):
             last = found.pop()
-            found.append(
-                Dimension("Switch", last.npus * size // inside, last.bytes_per_s, last.latency_s + latency)
-            )
+            found.append(Dimension("Switch", last.npus * size // inside, last.bytes_per_s, latency))
         else:
-            found.append(Dimension("Switch", size // inside, narrowed, latency * (1 + len(found))))
+            found.append(Dimension("Switch", size // inside, narrowed, latency))
         inside, rate = size, narrowed
     if inside != len(graph.ends):
         raise _refused("its network does not join all GPUs")
     return found
+
+
+def _latencies(graph: PacketGraph, start: str) -> Mapping[str, float]:
+    """Seconds from an end point to all that it reaches over switches, on the ways with the fewest links."""
+    near: dict[str, list[tuple[str, float]]] = {}
+    for link in graph.links:
+        near.setdefault(link.a, []).append((link.b, link.latency_s))
+        near.setdefault(link.b, []).append((link.a, link.latency_s))
+    switches = frozenset(graph.switches)
+    found: dict[str, float] = {}
+    front = {start: 0.0}
+    while front:
+        found |= front
+        following: dict[str, float] = {}
+        for node, seconds in front.items():
+            for other, latency in near.get(node, ()) if node in switches or node == start else ():
+                if other not in found:
+                    following[other] = min(following.get(other, math.inf), seconds + latency)
+        front = following
+    return found
+
+
+def _half_way_s(
+    graph: PacketGraph, groups: Mapping[str, list[str]], latency_to: Mapping[str, float]
+) -> float:
+    """Half the latency from the first GPU to the farthest of its group that has its place in a server."""
+    group = frozenset(next(own for own in groups.values() if graph.ends[0] in own))
+    peers = [server[0] for server in graph.servers if server[0] in group]
+    if any(peer not in latency_to for peer in peers):
+        raise _refused("its network does not join the GPUs that have the same place in their servers")
+    return max(latency_to[peer] for peer in peers) / 2
 
 
 def _groups(topology: Topology, graph: PacketGraph, tier: int) -> Mapping[str, list[str]]:

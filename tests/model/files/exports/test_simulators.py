@@ -133,6 +133,16 @@ def test_symmetric_clusters_are_dimensions(
     )
 
 
+def test_latency_is_half_of_the_way_over_the_switches_of_a_dimension() -> None:
+    """ASTRA-sim counts it twice. Links of 500 ns: 2 over a leaf, 4 over a spine; the line between sites
+    (40 km, 200 us) is once between gateways, so 4 links and the line over 3 tiers at each end.
+    """
+    tiers = dimensions(template("leaf-spine", nodes=16, nodes_per_rack=4, oversubscription=2))
+    assert [one[3] for one in tiers] == [25, 500, 1000]
+    sites = dimensions(template("two-sites"))
+    assert [one[3] for one in sites] == [25, 500, (6 * 500 + 200_000) / 2]
+
+
 def test_what_is_not_symmetric_is_refused_with_the_reason() -> None:
     document = pair()
     SetFields("device", ("b.gpu1",), {"state": "down"}).apply(document)
