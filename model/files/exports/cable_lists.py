@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportSource
 from model.files.exports.cabling import Port, cabling_of, network_links
 from model.files.exports.csv_text import csv_text, number
 from model.files.exports.drawing import omitted, watched, written_as_built
-from model.files.exports.parts import UNKNOWN_CABLE, Cables, Places, product_name
+from model.files.exports.parts import UNKNOWN_CABLE, Cables, Places, product_name, tray_name
 from model.text import format_port, plural
+from model.topology.equipment import equipment
+from model.topology.graph import Topology
 from model.topology.names import DEVICE_NAMES, LINK_NAMES
-from model.topology.types import ContainerKind, DeviceKind, Link, LinkKind
+from model.topology.racks import Thing
+from model.topology.types import NETWORK_LINKS, Container, ContainerKind, Device, DeviceKind, Link, LinkKind
 
 _SCHEDULE = (
     *("cable", "from_device", "from_port", "from_model", "from_rack", "from_u"),
@@ -34,10 +37,11 @@ def _write_schedule(source: ExportSource) -> Exported:
         return (port.node, port.place, product_name(device), places.rack(device), places.unit(device))
 
     rows = []
-    unknown = 0
+    unknown = split = 0
     for cable in watched(source, cabling.cables, "writing cables", 0.4):
         length, kind = cables.length_m(cable.link), cables.kind(cable.link)
         unknown += length is None
+        split += cable.a.part is not None or cable.b.part is not None
         rows.append(
             (
                 cable.name,
@@ -51,14 +55,15 @@ def _write_schedule(source: ExportSource) -> Exported:
                 cable.link.id,
             )
         )
-    others = [link for link in topology.links() if link.kind not in _NETWORK]
+    others = [link for link in topology.links() if link.kind not in NETWORK_LINKS]
     notes = list(omitted(links=others, why="no cables of the network"))
     if unknown:
         notes.append(f"{plural(unknown, 'cable')} of unknown length: set the racks and U of both ends.")
+    if split:
+        notes.append(
+            f"{plural(split, 'cable')} at parts of split ports, of which one breakout cable may be several."
+        )
     return Exported({"": csv_text(_SCHEDULE, rows)}, tuple(notes))
-
-
-_NETWORK = (LinkKind.ETHERNET, LinkKind.INFINIBAND, LinkKind.WAN)
 
 
 def _class_name(link: Link, name: str | None) -> str:
@@ -72,48 +77,56 @@ def _write_bill(source: ExportSource) -> Exported:
     if not topology.devices():
         raise InputError("The drawing is empty; there is nothing to count.")
     rows = [*_device_rows(source), *_box_rows(source), *_cable_rows(source)]
-    hosts = [link for link in topology.links() if link.kind not in _NETWORK]
+    hosts = [link for link in topology.links() if link.kind not in NETWORK_LINKS]
     notes = (*omitted(links=hosts, why="wired inside hosts and racks"), *written_as_built(topology))
     return Exported({"": csv_text(_BILL, rows)}, notes)
 
 
 def _device_rows(source: ExportSource) -> Iterator[tuple[object, ...]]:
-    """Devices by kind and model; power and weight where all of a model have the same."""
-    found: dict[tuple[DeviceKind, str], list[tuple[float | None, float | None]]] = {}
-    names: dict[tuple[DeviceKind, str], str] = {}
-    for device in watched(source, source.document.topology.devices(), "counting devices", 0.0, 0.3):
-        key = (device.kind, device.model)
-        names.setdefault(key, product_name(device))
-        found.setdefault(key, []).append((device.power_w, device.weight_kg))
+    """Devices by kind and model."""
+    topology = source.document.topology
+    found: dict[tuple[DeviceKind, str], list[Device]] = {}
+    for device in watched(source, topology.devices(), "counting devices", 0.0, 0.2):
+        found.setdefault((device.kind, device.model), []).append(device)
     order = list(DeviceKind)
-    for key in sorted(found, key=lambda one: order.index(one[0])):
-        kind, model = key
-        power, weight = (_common([pair[at] for pair in found[key]]) for at in (0, 1))
-        yield (
-            DEVICE_NAMES[kind], model, names[key], len(found[key]), "piece", number(power), number(weight), ""
-        )  # fmt: skip
+    for kind, model in sorted(found, key=lambda one: order.index(one[0])):
+        own = found[kind, model]
+        yield DEVICE_NAMES[kind], model, product_name(own[0]), *_pieces(topology, own), ""
+
+
+def _box_rows(source: ExportSource) -> Iterator[tuple[object, ...]]:
+    """Trays by what is in them, and racks."""
+    topology = source.document.topology
+    trays: dict[str, list[Container]] = {}
+    boxes = [box for box in topology.containers() if box.kind is ContainerKind.TRAY]
+    for box in watched(source, boxes, "counting trays", 0.2, 0.3):
+        inside = [topology.device(one) for one in topology.descendants(box.id) if topology.has_device(one)]
+        trays.setdefault(tray_name(inside), []).append(box)
+    for name, own in trays.items():
+        yield "tray or host", "", name, *_pieces(topology, own), "holds devices listed above"
+    racks = [box for box in topology.containers() if box.kind is ContainerKind.RACK]
+    if racks:
+        weight = _common([rack.weight_kg for rack in racks])
+        yield "rack", "", "rack", len(racks), "piece", "", number(weight), "weighed without what is in it"
+
+
+def _pieces(topology: Topology, things: Sequence[Thing]) -> tuple[object, ...]:
+    """Quantity, unit, and the power and weight of one, where all have the same."""
+    power = _common([_power_w(topology, thing) for thing in things])
+    weight = _common([equipment(topology, thing).weight_kg for thing in things])
+    return len(things), "piece", number(power), number(weight)
+
+
+def _power_w(topology: Topology, thing: Thing) -> float | None:
+    """Its own, else the catalogue's. What the GPUs of an unknown tray draw is too little for it."""
+    known = equipment(topology, thing)
+    if known.power_w is None and isinstance(thing, Device):
+        return known.gpu_power_w or None
+    return known.power_w
 
 
 def _common(values: list[float | None]) -> float | None:
     return values[0] if len(set(values)) == 1 else None
-
-
-def _box_rows(source: ExportSource) -> Iterator[tuple[object, ...]]:
-    boxes = source.document.topology.containers()
-    for kind, name in ((ContainerKind.TRAY, "tray or host"), (ContainerKind.RACK, "rack")):
-        own = [box for box in boxes if box.kind is kind]
-        if own:
-            power, weight = _common([box.power_w for box in own]), _common([box.weight_kg for box in own])
-            yield (
-                name,
-                "",
-                name,
-                len(own),
-                "piece",
-                number(power),
-                number(weight),
-                "holds devices listed above",
-            )
 
 
 def _cable_rows(source: ExportSource) -> Iterator[tuple[object, ...]]:

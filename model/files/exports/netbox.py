@@ -9,7 +9,7 @@ from model.files.exporting import Exported, ExportFormat, ExportSource
 from model.files.exports.cabling import Cabling, Port, cabling_of
 from model.files.exports.csv_text import csv_text
 from model.files.exports.drawing import Host, omitted, watched
-from model.files.exports.parts import Cables, Places, product_name
+from model.files.exports.parts import Cables, Places, product_name, tray_name
 from model.files.exports.safe_names import NETBOX_NAMES, renamed, safe_names
 from model.text import format_port, plural
 from model.topology.graph import Topology
@@ -75,7 +75,7 @@ def _device_rows(
                 names[node],
                 "server" if host is not None else _ROLES.get(device.kind, "server"),
                 _maker(host, device),
-                _host_type(host) if host is not None else product_name(device),
+                tray_name(host.devices) if host is not None else product_name(device),
                 site.id if site is not None else _SITE,
                 rack,
                 unit,
@@ -95,14 +95,6 @@ def _maker(host: Host | None, device: Device) -> str:
         return str(vendor)
     name = product_name(device)
     return name.split()[0] if name.split()[0] in ("NVIDIA", "Broadcom", "Arista") else "Generic"
-
-
-def _host_type(host: Host) -> str:
-    gpus = host.of_kind(DeviceKind.GPU)
-    if gpus:
-        return f"{len(gpus)} × {product_name(gpus[0])}"
-    nics = host.of_kind(DeviceKind.NIC)
-    return f"host with {plural(len(nics), 'NIC')}"
 
 
 def _interface(port: Port) -> str:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from model.catalog.cabling import CableClass
+from model.text import plural
 from model.topology.cables import cable_class, cable_lengths
 from model.topology.graph import Topology
 from model.topology.names import DEVICE_NAMES
 from model.topology.ports import spec_of
-from model.topology.types import NETWORK_LINKS, Container, ContainerKind, Device, Link, LinkKind
+from model.topology.types import (
+    NETWORK_LINKS,
+    Container,
+    ContainerKind,
+    Device,
+    DeviceKind,
+    Link,
+    LinkKind,
+)
 
 UNKNOWN_CABLE = "cable of unknown length"
 
@@ -18,6 +28,16 @@ def product_name(device: Device) -> str:
     """What the catalogue calls a model; the id of one that it does not have."""
     spec = spec_of(device)
     return spec.name if spec is not None else device.model or DEVICE_NAMES[device.kind]
+
+
+def tray_name(devices: Sequence[Device]) -> str:
+    """A host or tray by what is in it: its GPUs, else its NVLink switches, else its NICs."""
+    for kind in (DeviceKind.GPU, DeviceKind.NVLINK_SWITCH):
+        counts = Counter(product_name(device) for device in devices if device.kind is kind)
+        if counts:
+            return ", ".join(f"{count} × {name}" for name, count in counts.items())
+    nics = sum(1 for device in devices if device.kind is DeviceKind.NIC)
+    return f"host with {plural(nics, 'NIC')}"
 
 
 class Places:

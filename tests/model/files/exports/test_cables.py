@@ -70,12 +70,25 @@ def test_the_bill_sums_cables_by_speed_and_class() -> None:
 
 
 def test_power_is_said_where_all_of_a_model_have_the_same() -> None:
+    """700 W is the catalogue's thermal design power of an H100; the trays of two GPUs it does not know."""
     document = pair()
-    gpus = tuple(device.id for device in document.topology.working(DeviceKind.GPU))
-    SetFields("device", gpus, {"power_w": 700.0}).apply(document)
     SetFields("device", ("r0",), {"power_w": 1500.0}).apply(document)
     power = {row["category"]: row["each_power_w"] for row in rows(text_of(document, "bill-of-materials"))}
-    assert power["GPU"] == "700" and power["leaf"] == ""
+    assert (power["GPU"], power["leaf"], power["tray or host"]) == ("700", "", "")
+    gpus = tuple(device.id for device in document.topology.working(DeviceKind.GPU))
+    SetFields("device", gpus, {"power_w": 500.0}).apply(document)
+    power = {row["category"]: row["each_power_w"] for row in rows(text_of(document, "bill-of-materials"))}
+    assert power["GPU"] == "500"
+
+
+def test_trays_are_counted_by_what_is_in_them() -> None:
+    """A rack of NVL72 has 18 trays of 4 GPUs (of 5.4 kW by the catalogue) and 9 of 2 switch chips."""
+    bill = rows(text_of(template("gb200-nvl72", racks=2), "bill-of-materials"))
+    trays = [row for row in bill if row["category"] == "tray or host"]
+    assert [(row["name"][:9], row["quantity"], row["each_power_w"]) for row in trays] == [
+        ("4 × GB200", "36", "5400"),
+        ("2 × NVLin", "18", ""),
+    ]
 
 
 def test_the_schedule_has_a_row_for_each_cable_with_both_ends() -> None:
@@ -167,6 +180,7 @@ def test_ports_of_a_nic_with_two_are_told_apart() -> None:
     table = rows(text_of(document, "cable-schedule"))
     ports = {row["from_port"] for row in table if row["from_device"] == "node00"}
     assert {"nic0 port 1", "nic0 port 2"} <= ports
+    assert "2,048 cables at parts of split ports" in export(document, "cable-schedule").left_out[-1]
 
 
 def test_states_are_said() -> None:
