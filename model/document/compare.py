@@ -352,7 +352,7 @@ class _Comparing:
         ]
         for ident, inside in _by_host(gone, trays).items():
             part = ident in self._hosts
-            text = _lacks(ident, inside) if part else f"{ident} is missing{_with(inside, ident)}."
+            text = self._lacks(ident, inside) if part else f"{ident} is missing{_with(inside, ident)}."
             self._add(Difference(DifferenceKind.MISSING_DEVICE, text, tuple(d.id for d in inside)))
         their_trays = {box.id for box in self._built.containers if box.kind is ContainerKind.TRAY}
         own_kinds = {device.kind for device in self._topology.devices()}
@@ -366,6 +366,15 @@ class _Comparing:
             names = tuple(device.id for device in inside)
             self._add(Difference(DifferenceKind.EXTRA_DEVICE, text, built=names))
 
+    def _lacks(self, host: str, inside: Sequence[Device]) -> str:
+        """What a host lacks; with a NIC that has one cable, where that goes: often it alone is missing."""
+        names: list[str] = []
+        for device in inside:
+            cables = [link for link in self._topology.links_of(device.id) if link.kind in NETWORK_LINKS]
+            far = f" (in the design cabled to {cables[0].other(device.id)})" if len(cables) == 1 else ""
+            names.append(f"{device.id.removeprefix(f'{host}.')}{far}")
+        return f"{host} is there without {name_list(names)}."
+
 
 def _by_host(devices: Sequence[Device], trays: set[str]) -> dict[str, list[Device]]:
     found: dict[str, list[Device]] = {}
@@ -373,11 +382,6 @@ def _by_host(devices: Sequence[Device], trays: set[str]) -> dict[str, list[Devic
         host = device.parent if device.parent in trays else None
         found.setdefault(host or device.id, []).append(device)
     return found
-
-
-def _lacks(host: str, inside: Sequence[Device]) -> str:
-    names = [device.id.removeprefix(f"{host}.") for device in inside]
-    return f"{host} is there without {name_list(names)}."
 
 
 def _with(inside: Sequence[Device], ident: str) -> str:

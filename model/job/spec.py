@@ -211,12 +211,13 @@ def apply_set(job: JobSpec, assignment: str) -> JobSpec:
     for depth, name in enumerate(names):
         if not isinstance(target, dict):
             raise InputError(f"job field {'.'.join(names[:depth])} has no parts, so {path} cannot be set")
+        if name not in target and names[0] != "model":  # a shape of one's own need not have every field
+            fields = ", ".join(".".join([*names[:depth], each]) for each in target)
+            raise InputError(f"the job has no field {'.'.join(names[: depth + 1])}; there are {fields}")
         if depth == len(names) - 1:
             target[name] = _value(text)
-        elif name not in target:
-            raise InputError(f"the job has no field {'.'.join(names[: depth + 1])}")
         else:
-            target = target[name]
+            target = target.setdefault(name, {})
     return parse_job(data)
 
 

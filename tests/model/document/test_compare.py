@@ -158,6 +158,7 @@ def test_other_names_of_nics_and_a_missing_one() -> None:
     assert [(each.kind, each.devices) for each in comparison.differences] == [
         (DifferenceKind.MISSING_DEVICE, ("node01.nic2",))
     ]
+    assert comparison.differences[0].text == "node01 is there without nic2 (in the design cabled to leaf2)."
 
 
 def test_a_host_with_one_nic_for_all_cables_is_compared_as_one() -> None:
