@@ -174,6 +174,8 @@ class _HostWriter:
             busid = f"ffff:{0xFF - number // 32:02x}:{number % 32:02x}.0"
             return [Element("pci", (("busid", busid), ("class", _BRIDGE_CLASS), *tail), tuple(below))]
         busid = self._buses[device.id]
+        if branch.bytes_per_s <= 0:
+            self.notes.add("PCIe links that are not drawn written as Gen5 of 16 lanes")
         if device.kind is DeviceKind.GPU:
             gpu = self._gpu(device, links.get(device.id, ()))
             return [Element("pci", (("busid", busid), ("class", _GPU_CLASS), *tail), (gpu,))]

@@ -83,6 +83,8 @@ def test_a_rack_hides_its_nvlink_switches_and_shows_c2c() -> None:
         ("450000", "1")
     ] * 4
     assert {pci_gbytes_per_s(pci) for pci in tray.all("pci")} == {48.0}
+    (_, note) = export(template("gb200-nvl72", racks=1), "nccl-topo-xml").left_out
+    assert note == "PCIe links that are not drawn written as Gen5 of 16 lanes (18 hosts)."
 
 
 def test_direct_links_stand_at_both_ends() -> None:
