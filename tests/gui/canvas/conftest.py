@@ -120,6 +120,9 @@ class NearEngine(QObject):
     """An engine in the same process, for what a canvas asks of it; answers at once."""
 
     analysed = Signal(object)
+    stage = Signal(str)
+    busy = Signal(bool)
+    failed = Signal(str)
     what_if = Signal(object)
     route = Signal(object)
 
@@ -138,6 +141,9 @@ class NearEngine(QObject):
 
     def send(self, _edit: object, _revision: int) -> None:
         """Nothing is replayed."""
+
+    def ask_what_if(self, _subject: str, _ids: tuple[str, ...]) -> None:
+        """No answer comes."""
 
     def ask_route(self, source: str, target: str | None = None) -> None:
         """Answer with the way."""
