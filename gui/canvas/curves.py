@@ -40,6 +40,12 @@ class Curves:
         """Those of some strands."""
         return self.like(self.control[rows])
 
+    def reach(self) -> tuple[FloatArray, FloatArray]:
+        """(s, 2) and (s, 2): the lower and upper corners of what each may span."""
+        p0, p1, p2, p3 = (self.control[:, k] for k in range(4))  # many times faster than along the axis
+        low = np.minimum(np.minimum(p0, p1), np.minimum(p2, p3))
+        return low, np.maximum(np.maximum(p0, p1), np.maximum(p2, p3))
+
     def halves(self) -> FloatArray:
         """(s, 2, 4, 2): each cut in the middle; both halves begin at their own end."""
         p0, p1, p2, p3 = (self.control[:, k] for k in range(4))
@@ -239,9 +245,9 @@ def nearest(
     return int(near[strand]), int(piece >= PIECES_A_HALF)
 
 
-def touching(flat: FloatArray, box: tuple[float, float, float, float]) -> NDArray[np.bool_]:
-    """Which strands may be seen in a box (by their bounding boxes)."""
-    if not len(flat):
-        return np.zeros(0, dtype=bool)
-    low, high = flat.min(axis=1), flat.max(axis=1)
+def touching(
+    reach: tuple[FloatArray, FloatArray], box: tuple[float, float, float, float]
+) -> NDArray[np.bool_]:
+    """Which strands may be seen in a box, by the lower and upper corners (s, 2) of what they span."""
+    low, high = reach
     return (low[:, 0] <= box[2]) & (high[:, 0] >= box[0]) & (low[:, 1] <= box[3]) & (high[:, 1] >= box[1])

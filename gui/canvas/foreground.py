@@ -1,23 +1,21 @@
-"""What lies over the finished picture and changes with the hand: selection, hover, partners, moving dots."""
+"""What lies over the finished picture and changes with the hand: selection, hover, partners."""
 
 from __future__ import annotations
 
-import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen
 
 from gui.canvas.gpu_look import LETTERS
 from gui.canvas.hit import Hit
 from gui.canvas.lettering import Lettering
 from gui.canvas.levels import Level
 from gui.canvas.link_painters import half_paths
-from gui.canvas.scene_painter import Clear, Lit, ScenePainter
+from gui.canvas.scene_painter import Lit, ScenePainter
 from gui.theme import Theme
 from model.placement.resolve import partners
 
-DOT_LIMIT = 3000
-_DOT_SPACING_PX = 46.0
-_DOT_SPEED_PX = 120.0
+KEPT_FRAMES = 60
+"""More frames around what is chosen than this are kept as a picture as long as the view stays."""
 
 
 class Foreground:
@@ -26,16 +24,35 @@ class Foreground:
     def __init__(self, theme: Theme) -> None:
         self.theme = theme
         self.lettering = Lettering(theme)
+        self._kept: QImage | None = None
+        self._kept_of: tuple[object, ...] = ()
 
     def selection(self, out: QPainter, painter: ScenePainter, lit: Lit) -> None:
         """An accent frame with a soft halo around what is chosen; a frame around what a panel lights."""
+        if len(lit.selection) + len(lit.devices) <= KEPT_FRAMES:
+            self._frames(out, painter, lit)
+            return
+        key = (painter.prepared, lit.selection, lit.devices)
+        if self._kept is None or key != self._kept_of:
+            camera = painter.camera
+            size = QSize(round(camera.width * camera.ratio), round(camera.height * camera.ratio))
+            self._kept = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
+            self._kept.setDevicePixelRatio(camera.ratio)
+            self._kept.fill(Qt.GlobalColor.transparent)
+            with QPainter(self._kept) as kept:
+                kept.setRenderHint(QPainter.RenderHint.Antialiasing)
+                self._frames(kept, painter, lit)
+            self._kept_of = key
+        out.drawImage(QPointF(0, 0), self._kept)
+
+    def _frames(self, out: QPainter, painter: ScenePainter, lit: Lit) -> None:
         soft = self.theme.color("accent")
         soft.setAlphaF(0.28)
         view = QRectF(0, 0, painter.camera.width, painter.camera.height)
         out.setBrush(Qt.BrushStyle.NoBrush)
         many = len(lit.selection) + len(lit.devices) > 2000
         framed: set[tuple[float, float]] = set()
-        for ident in lit.selection | lit.devices:
+        for ident in painter.seen_of(lit.selection | lit.devices):
             box = painter.box_of(ident)
             if box is None or not box.intersects(view) or (box.left(), box.top()) in framed:
                 continue
@@ -141,53 +158,6 @@ class Foreground:
             px=9,
             height=14,
         )
-
-    def dots(self, out: QPainter, painter: ScenePainter, wall_s: float, clear: Clear | None = None) -> int:
-        """Dots that run along loaded links, as many as the load asks for; gives how many. With a focus only
-        along what is clear.
-        """
-        if painter.level < Level.RANKS or not len(painter.shown):
-            return 0
-        shown = painter.shown
-        loads = painter.scene.loads(painter.strands)
-        flat = painter.camera.points(painter.seen)
-        length = np.hypot(*np.moveaxis(np.diff(flat, axis=1), 2, 0)).sum(axis=1)
-        wanted = loads.utilisation[shown] * (length / _DOT_SPACING_PX)[:, None]
-        if clear is not None:
-            wanted *= np.isin(shown, painter.rows_of(clear))[:, None]
-        total = float(wanted.sum())
-        if total <= 0:
-            return 0
-        wanted = wanted * min(1.0, DOT_LIMIT / (total + wanted.size))
-        count = np.where(wanted > 0, np.maximum(np.rint(wanted), 1), 0).astype(np.int64)
-        places = _dot_places(flat, length, count, wall_s)[:DOT_LIMIT]
-        for badge in painter.badges:
-            low, high = (badge.left(), badge.top()), (badge.right(), badge.bottom())
-            places = places[((places < low) | (places > high)).any(axis=1)]
-        pen = QPen(self.theme.color("text"), 3.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap)
-        out.setPen(pen)
-        out.drawPoints([QPointF(x, y) for x, y in places.tolist()])
-        return len(places)
-
-
-def _dot_places(flat: np.ndarray, length: np.ndarray, count: np.ndarray, wall_s: float) -> np.ndarray:
-    """(n, 2): `count` (s, 2) dots per direction, evenly spread along each curve and moved on by the clock."""
-    strand = np.repeat(np.repeat(np.arange(len(flat)), 2), count.ravel())
-    backward = np.repeat(np.tile((0, 1), len(flat)), count.ravel())
-    of = np.repeat(count.ravel(), count.ravel())
-    number = np.arange(len(strand)) - np.repeat(np.cumsum(count.ravel()) - count.ravel(), count.ravel())
-    moved = wall_s * _DOT_SPEED_PX / np.maximum(length[strand], 1.0)
-    along = (number / np.maximum(of, 1) + moved) % 1.0
-    along = np.where(backward == 1, 1.0 - along, along)
-    # The pieces of a line with corners are not equally long.
-    step = np.hypot(*np.moveaxis(np.diff(flat, axis=1), 2, 0))
-    until = (np.cumsum(step, axis=1) / np.maximum(length, 1e-9)[:, None])[strand]
-    piece = np.minimum((until < along[:, None]).sum(axis=1), flat.shape[1] - 2)
-    rows = np.arange(len(strand))
-    part = np.maximum(step[strand, piece] / np.maximum(length[strand], 1e-9), 1e-12)
-    share = np.clip(1.0 - (until[rows, piece] - along) / part, 0.0, 1.0)[:, None]
-    begin, end = flat[strand, piece], flat[strand, piece + 1]
-    return begin + (end - begin) * share
 
 
 def _bow(start: QPointF, end: QPointF) -> QPainterPath:

@@ -150,7 +150,7 @@ def caught(painter: ScenePainter, box: tuple[float, float, float, float]) -> set
     found.update(index.container_ids[row] for row in np.flatnonzero(whole & ~folding.hidden))
     if found:
         return found
-    seen = np.flatnonzero(touching(painter.seen, box))
+    seen = np.flatnonzero(touching(painter.seen_box, box))
     points = painter.seen[seen]
     crossed = (
         (points[..., 0] >= x0) & (points[..., 0] <= x1) & (points[..., 1] >= y0) & (points[..., 1] <= y1)

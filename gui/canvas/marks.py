@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF, qRgba
 
+from gui.canvas.bulk_raster import raster_halves
 from gui.canvas.camera import Camera
 from gui.canvas.curves import Curves
 from gui.canvas.far_layout import GAP_PX
@@ -33,8 +34,11 @@ CROWD_WHITE = 0.6
 BADGE_LIMIT = 60
 BADGE_SPACING_PX = 120.0
 """A badge speaks for its neighbours whose ratio is not above its own."""
-CHOSEN_LIMIT = 1200
+STROKED_LIMIT = 160
+"""So many chosen links are stroked one by one; more get a haze, rastered once."""
+CHOSEN_LIMIT = 6000
 """Where more than so many links are chosen, the frames around their devices tell enough."""
+_HALO_PX, _HALO_ALPHA = 5.0, 0.22
 _BADGE_AT = (0.5, 0.25, 0.75)
 """Where along its half a badge may stand, the best first."""
 SOLID_LIMIT = 4000
@@ -50,6 +54,7 @@ class MarkPainter:
         self.theme = theme
         self.lettering = Lettering(theme)
         self.badges: list[QRectF] = []
+        self._haze_of: IntArray | None = None
 
     def paint(
         self,
@@ -68,10 +73,13 @@ class MarkPainter:
         """Paint the marks of the strands `shown`; those in `chosen` stand out."""
         loads = now_and_worst[0]
         occupied = Occupancy()
-        control = np.zeros_like(curves.control)
+        control = np.empty_like(curves.control)
         control[shown] = camera.points(curves.control[shown])
         some = curves.like(control)
-        self._chosen(painter, strands, some, width, loads, chosen)
+        if 0 < len(chosen) <= STROKED_LIMIT:
+            self._chosen(painter, strands, some, width, loads, chosen)
+        elif STROKED_LIMIT < len(chosen) <= CHOSEN_LIMIT:
+            self._haze(painter, some, width, chosen, camera)
         view = QRectF(0, 0, camera.width, camera.height)
         solid = _device_boxes(scene, camera, level)
         self._badges(painter, some, now_and_worst, shown, level, view, (occupied, solid))
@@ -119,10 +127,8 @@ class MarkPainter:
         loads: StrandLoads,
         chosen: IntArray,
     ) -> None:
-        if not 0 < len(chosen) <= CHOSEN_LIMIT:
-            return
         halo = QColor(self.theme.color("accent"))
-        halo.setAlphaF(0.22)
+        halo.setAlphaF(_HALO_ALPHA)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         paths = half_paths(curves.like(curves.taken(chosen).halves().reshape(-1, 4, 2)))
         wide = np.where(
@@ -130,13 +136,37 @@ class MarkPainter:
         )
         for number, path in enumerate(paths):
             painter.setPen(
-                QPen(halo, float(wide[number // 2]) + 5, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+                QPen(halo, float(wide[number // 2]) + _HALO_PX, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
             )
             painter.drawPath(path)
         steps = loads.step[chosen].ravel()
         for number in np.argsort(steps, kind="stable").tolist():
             painter.setPen(flat_pen(self.theme, int(steps[number]), float(wide[number // 2])))
             painter.drawPath(paths[number])
+
+    def _haze(
+        self, painter: QPainter, curves: Curves, width: FloatArray, chosen: IntArray, camera: Camera
+    ) -> None:
+        """A band of the accent over many chosen links, whose colours shine through."""
+        columns, rows = round(camera.width * camera.ratio), round(camera.height * camera.ratio)
+        if self._haze_of is not chosen:
+            flat = curves.taken(chosen).flat() * camera.ratio
+            wide = (width[chosen] + _HALO_PX) * camera.ratio
+            covered = raster_halves(flat, wide, (columns, rows), smooth=False) > 0
+            ink, alpha = self.theme.color("accent"), 2 * _HALO_ALPHA
+            red, green, blue = (round(part * alpha) for part in (ink.red(), ink.green(), ink.blue()))
+            color = np.uint32(qRgba(red, green, blue, round(255 * alpha)))
+            self._haze_pixels = np.where(covered, color, np.uint32(0))
+            self._haze_of = chosen
+        image = QImage(
+            self._haze_pixels.data,
+            columns,
+            rows,
+            4 * columns,
+            QImage.Format.Format_ARGB32_Premultiplied,
+        )
+        image.setDevicePixelRatio(camera.ratio)
+        painter.drawImage(QPointF(0, 0), image)
 
     # Oversubscription
 
@@ -285,14 +315,16 @@ class MarkPainter:
         index = scene.index
         if level < Level.RANKS or not len(shown):
             return
-        first = strands.start[:-1]
-        broken = (index.link_state[strands.links] != STATE_CODE[State.UP]).astype(np.int8)
-        marked = np.maximum.reduceat(broken, first)[shown].astype(bool)
-        middle = curves.point(0.5)
-        for strand in shown[marked].tolist():
+        broken = index.link_state != STATE_CODE[State.UP]
+        if not broken.any():
+            return
+        marked = shown[
+            np.maximum.reduceat(broken[strands.links].astype(np.int8), strands.start[:-1])[shown] > 0
+        ]
+        for strand, middle in zip(marked.tolist(), curves.taken(marked).point(0.5).tolist(), strict=True):
             members = strands.members(strand)
             states = index.link_state[members]
-            at = QPointF(*middle[strand])
+            at = QPointF(*middle)
             if (states == STATE_CODE[State.DOWN]).all():
                 self._cross(painter, at)
                 continue
@@ -345,13 +377,13 @@ class MarkPainter:
             wanted = np.union1d(wanted, bundles[at_folds[bundles]])
         if len(wanted) > 4 * COUNT_LIMIT:
             return
-        points = curves.point(0.5)
-        room = (strands.box[:, :, 2] - strands.box[:, :, 0]).min(axis=1) * zoom
-        for strand in wanted.tolist():
-            text, at = f"×{int(strands.cables[strand]):,}", QPointF(*points[strand])
+        points = curves.taken(wanted).point(0.5).tolist()
+        room = (strands.box[wanted, :, 2] - strands.box[wanted, :, 0]).min(axis=1, initial=np.inf) * zoom
+        for strand, point, free in zip(wanted.tolist(), points, room.tolist(), strict=True):
+            text, at = f"×{int(strands.cables[strand]):,}", QPointF(*point)
             box = self.lettering.pill_box(text, at, 10, 700, 17)
             if level <= Level.TILES:
-                at = self._beside(curves.control[strand], room[strand], box.width())
+                at = self._beside(curves.control[strand], free, box.width())
                 box = self.lettering.pill_box(text, at, 10, 700, 17)
             if occupied.take(box):
                 self.lettering.pill(
@@ -384,7 +416,7 @@ class MarkPainter:
     ) -> None:
         """Near, the rate of each loaded direction beside the end that sends it, where there is room."""
         outside = shown[~strands.inside[shown]]
-        halves = curves.halves()
+        halves = curves.taken(outside).halves()
         sent = np.argwhere(loads.utilisation[outside] > 0)[:RATE_LIMIT]
         paper, ink = QColor(self.theme.color("canvas")), self.theme.color("text-2")
         paper.setAlphaF(0.85)
@@ -394,7 +426,7 @@ class MarkPainter:
             if strands.lane_of(strand) >= 0:
                 usable /= int(scene.index.cables[strands.members(strand)[0]])
             text = format_rate(float(loads.utilisation[strand, end]) * usable)
-            x, y = (halves[strand, end, 0] * 0.55 + halves[strand, end, 1] * 0.45).tolist()
+            x, y = (halves[number, end, 0] * 0.55 + halves[number, end, 1] * 0.45).tolist()
             box = QRectF(x + 5, y - 7, self.lettering.width(text, 9, 500) + 6, 14)
             if occupied.take(box):
                 painter.setPen(Qt.PenStyle.NoPen)

@@ -51,7 +51,6 @@ from gui.canvas.strands import (
 from model.document.document import Change, Document
 from model.job.exchange import dimension_name
 from model.placement.types import Dimension
-from model.step.rates import RateTable
 from model.step.report import Analysis, StepReport
 from model.text import plural
 from model.topology.types import NETWORK_LINKS, NETWORK_SWITCHES, DeviceKind
@@ -237,13 +236,6 @@ class Scene:
             passed = np.concatenate((segments.state[first:], segments.state[: last + 1]))
         return tuple(np.unique(passed).tolist())
 
-    def _most(self, of_states: RateTable) -> NDArray[np.floating]:
-        """The most of each directed link over the states that are shown."""
-        most: NDArray[np.floating] = of_states[self._states[0]]
-        for state in self._states[1:]:
-            most = np.maximum(most, of_states[state])
-        return most
-
     def _read_loads(self) -> None:
         self.loads_version += 1
         report = self.report
@@ -257,16 +249,16 @@ class Scene:
         elif not self._states:
             self.utilisation = self.ratio = np.zeros((count, 2))
         else:
-            self.utilisation = self._of_links(self._most(report.segments.rates)) * self._per_usable
-            self.ratio = self._of_links(self._most(report.segments.offered)) * self._per_capacity
+            self.utilisation = self._of_links(report.segments.rates.most(self._states)) * self._per_usable
+            self.ratio = self._of_links(report.segments.offered.most(self._states)) * self._per_capacity
 
-    def loads(self, strands: Strands) -> StrandLoads:
-        """What strands carry in the chosen mode."""
-        return load_strands(strands, self.index.capacity, self.utilisation, self.ratio)
+    def loads(self, strands: Strands, rows: IntArray | None = None) -> StrandLoads:
+        """What strands carry in the chosen mode; only some `rows` of them where given."""
+        return load_strands(strands, self.index.capacity, self.utilisation, self.ratio, rows)
 
-    def findings(self, strands: Strands) -> StrandLoads:
+    def findings(self, strands: Strands, rows: IntArray | None = None) -> StrandLoads:
         """The peak of the step on strands; its ratios are the badges that never disappear."""
-        return load_strands(strands, self.index.capacity, self._peak, self.worst)
+        return load_strands(strands, self.index.capacity, self._peak, self.worst, rows)
 
     # Strands
 

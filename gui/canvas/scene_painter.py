@@ -7,7 +7,7 @@ depend on the view only; links and marks follow the loads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -82,9 +82,9 @@ class ScenePainter:
         self._links: dict[bool, LinkPainter] = {}
         self._links_before: dict[bool, LinkPainter] = {}
         self._prepared = 0
-        self._loads_of: IntArray | None = None
         self._loads_version = -1
-        self._worst_key: tuple[int, int] = (-1, -1)
+        self._worst_key: tuple[int, int, int] = (-1, -1, -1)
+        self._reach_of: FloatArray | None = None
         self._chosen_key: tuple[object, ...] = ()
         self._clear_key: tuple[object, ...] = ()
 
@@ -99,7 +99,9 @@ class ScenePainter:
             self.far = Far(*self.scene.far(level, camera.zoom))
         else:
             grown = min(1.5, max(0.7, camera.zoom**0.35))
-        near = touching(self.curves.control, camera.visible(12))
+        if self._reach_of is not self.curves.control:
+            self._reach, self._reach_of = self.curves.reach(), self.curves.control
+        near = touching(self._reach, camera.visible(12))
         self.shown: IntArray = np.flatnonzero(near).astype(np.int32)
         self.width = np.maximum(self.strands.width * grown, 0.7)
         if level is Level.NODES:
@@ -151,7 +153,7 @@ class ScenePainter:
             rows,
             names=self.scene.strand_keys(self.strands, rows),
             before=self._links_before.get(inside),
-            heat=worst.step.max(axis=1, initial=0),
+            heat=np.maximum(worst.step[:, 0], worst.step[:, 1]),
             down=self.strands.down,
             camera=self.camera,
             patient=self._patient,
@@ -279,6 +281,19 @@ class ScenePainter:
         x0, y0, x1, y1 = self.camera.boxes(box).tolist()
         return QRectF(x0, y0, x1 - x0, y1 - y0)
 
+    @property
+    def prepared(self) -> int:
+        """Which view this is: counted up with each that was prepared."""
+        return self._prepared
+
+    def seen_of(self, ids: Set[str]) -> list[str]:
+        """Those of some parts that may be in view."""
+        if self.far is not None or self.scene.folded:
+            return list(ids)
+        row_of = self.scene.index.device_row
+        drawn = set(self.drawn.tolist())
+        return [ident for ident in ids if ident not in row_of or row_of[ident] in drawn]
+
     def paint_all(self, painter: QPainter, lit: Lit, *, grid: bool = True) -> None:
         """Every layer, from the canvas up, onto one painter."""
 
@@ -296,15 +311,15 @@ class ScenePainter:
         self.paint_marks(painter, lit)
 
     def loads(self) -> tuple[StrandLoads, StrandLoads]:
-        """The loads of the moment, and the peak of the step; worked out once for each."""
+        """The loads of the moment, and the peak of the step; worked out once for each, of what is shown."""
         scene, strands = self.scene, self.strands
-        worst_key = (scene.index.structure, scene.report_version)
-        if self._loads_of is not strands.links or self._worst_key != worst_key:
-            self._worst, self._worst_key = scene.findings(strands), worst_key
+        rows = self.shown if self.far is None else None  # a tier tells of ribbons that are out of view
+        worst_key = (self._prepared, scene.index.structure, scene.report_version)
+        if self._worst_key != worst_key:
+            self._worst, self._worst_key = scene.findings(strands, rows), worst_key
             self._loads_version = -1
         if self._loads_version != scene.loads_version:
-            self._now, self._loads_version = scene.loads(strands), scene.loads_version
-        self._loads_of = strands.links
+            self._now, self._loads_version = scene.loads(strands, rows), scene.loads_version
         return self._now, self._worst
 
     def rows_of(self, clear: Clear) -> IntArray:

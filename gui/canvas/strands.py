@@ -97,16 +97,14 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class StrandLoads:
-    """What strands carry. `step` (s, 2) and `ratio` (s, 2): of what the first and the second end send."""
+    """What strands carry. `step` (s, 2) and `ratio` (s, 2): of what the first and the second end send; `over`
+    (s, 2): directions whose offered rate is above the capacity.
+    """
 
     step: NDArray[np.uint8]
     ratio: FloatArray
     utilisation: FloatArray
-
-    @property
-    def over(self) -> NDArray[np.bool_]:
-        """(s, 2) directions whose offered rate is above the capacity."""
-        return oversubscribed(self.ratio)
+    over: NDArray[np.bool_]
 
 
 def layer_of_links(index: SceneIndex) -> NDArray[np.int8]:
@@ -240,25 +238,39 @@ def dead_strands(index: SceneIndex, links: RowArray, start: RowArray) -> NDArray
 
 
 def load_strands(
-    strands: Strands, capacity: FloatArray, utilisation: FloatArray, ratio: FloatArray
+    strands: Strands,
+    capacity: FloatArray,
+    utilisation: FloatArray,
+    ratio: FloatArray,
+    rows: IntArray | None = None,
 ) -> StrandLoads:
     """Loads of strands from those of links, (m, 2) each: a bundle takes its mean and its worst ratio.
 
-    The mean is weighted by capacity, so that it is the utilisation of the whole bundle.
+    The mean is weighted by capacity, so that it is the utilisation of the whole bundle. With `rows` only
+    those strands are worked out; the others seem idle.
     """
-    if not len(strands):
-        none = np.zeros((0, 2))
-        return StrandLoads(none.astype(np.uint8), none, none)
-    first = strands.start[:-1]
-    turned = strands.flipped[:, None]
-    used = utilisation[strands.links]
-    offered = ratio[strands.links]
+    chosen = np.arange(len(strands)) if rows is None else rows
+    some = StrandLoads(
+        step=np.zeros((len(strands), 2), dtype=np.uint8),
+        ratio=np.zeros((len(strands), 2)),
+        utilisation=np.zeros((len(strands), 2)),
+        over=np.zeros((len(strands), 2), dtype=bool),
+    )
+    if not len(chosen):
+        return some
+    count = np.diff(strands.start)[chosen]
+    first = np.cumsum(count) - count
+    entries = np.repeat(strands.start[chosen] - first, count) + np.arange(int(count.sum()))
+    links, turned = strands.links[entries], strands.flipped[entries, None]
+    used, offered = utilisation[links], ratio[links]
     used = np.where(turned, used[:, ::-1], used)
     offered = np.where(turned, offered[:, ::-1], offered)
-    weight = np.maximum(capacity[strands.links], 1e-9)
+    weight = np.maximum(capacity[links], 1e-9)
     total = np.add.reduceat(weight, first)
     mean = np.add.reduceat(used * weight[:, None], first, axis=0) / total[:, None]
     worst = np.maximum.reduceat(offered, first, axis=0)
     step = steps_of(mean)
-    step[strands.down] = IDLE_STEP
-    return StrandLoads(step, worst, mean)
+    step[strands.down[chosen]] = IDLE_STEP
+    some.step[chosen], some.ratio[chosen], some.utilisation[chosen] = step, worst, mean
+    some.over[chosen] = oversubscribed(worst)
+    return some

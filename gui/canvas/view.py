@@ -13,6 +13,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from gui.canvas.dots import Dots
 from gui.canvas.drops import Drops
 from gui.canvas.empty_state import paint_empty
 from gui.canvas.fitting import FittedView
@@ -76,6 +77,7 @@ class CanvasView(FittedView):
         self.scene_data = Scene(context.document.document)
         self.frame_cache = Frame(self.scene_data, self.theme)
         self._foreground = Foreground(self.theme)
+        self._dots = Dots(self.theme)
         self.hover_card = HoverCard(self)
         self.hovered: Hit | None = None
         self._panned_from: QPointF | None = None
@@ -164,6 +166,7 @@ class CanvasView(FittedView):
     def _theme_changed(self) -> None:
         self.frame_cache.set_theme(self.theme)
         self._foreground = Foreground(self.theme)
+        self._dots = Dots(self.theme)
         self.hover_card.update()
         self.overlay.update_pictures()
         self.refresh()
@@ -227,7 +230,7 @@ class CanvasView(FittedView):
     def _paint_hand(self, painter: QPainter) -> None:
         scene_painter = self.painter
         if self.dots_run:
-            self._foreground.dots(painter, scene_painter, self._dot_clock.elapsed() / 1000, self.focus.clear)
+            self._dots.paint(painter, scene_painter, self._dot_clock.elapsed() / 1000, self.focus.clear)
         self._foreground.selection(painter, scene_painter, self.lit())
         gpu = self.context.partners_of
         if gpu is not None:

@@ -33,6 +33,9 @@ class RateTable(Protocol):
         link.
         """
 
+    def most(self, states: Sequence[int], /) -> FloatArray:
+        """(2·links,): the most of each directed link over some states."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinkRates:
@@ -65,15 +68,29 @@ class LinkRates:
 
     def row(self, state: int) -> FloatArray:
         """The rate of every directed link in one state."""
-        row = np.zeros(self.shape[1])
-        pointer, index, loads = self.weights.indptr, self.weights.indices, self.loads
-        for entry in range(pointer[state], pointer[state + 1]):
-            weight = self.weights.data[entry]
-            if weight > 0:
-                instance = index[entry]
-                part = slice(loads.indptr[instance], loads.indptr[instance + 1])
-                row[loads.indices[part]] += weight * loads.data[part]
-        return row
+        return self._mixed(self.weights[[state]].toarray()[0])
+
+    def most(self, states: Sequence[int]) -> FloatArray:
+        """(2·links,): the most of each directed link over some states."""
+        weights = np.unique(self.weights[list(states)].toarray(), axis=0)
+        kept = weights[:0]
+        for row in weights[np.argsort(-weights.sum(axis=1), kind="stable")]:
+            if not (kept >= row).all(axis=1).any():  # else another state moves at least as much on every link
+                kept = np.vstack((kept, row))
+        if not len(kept):
+            return np.zeros(self.shape[1])
+        most = self._mixed(kept[0])
+        for row in kept[1:]:
+            np.maximum(most, self._mixed(row), out=most)
+        return most
+
+    def _mixed(self, weights: FloatArray) -> FloatArray:
+        """(2·links,) for the weights (instances,) of a state."""
+        mixed, loads = np.zeros(self.shape[1]), self.loads
+        for instance in np.flatnonzero(weights > 0).tolist():
+            part = slice(loads.indptr[instance], loads.indptr[instance + 1])
+            mixed[loads.indices[part]] += weights[instance] * loads.data[part]
+        return mixed
 
     def entry(self, state: int, directed: int) -> float:
         """The rate of one directed link in one state."""

@@ -119,17 +119,17 @@ def test_playing_repaints_only_when_something_moves(view: CanvasView, load: Call
 
 
 def test_dots_run_along_loaded_links_and_are_capped(view: CanvasView, load: Callable[..., None]) -> None:
-    from gui.canvas.foreground import DOT_LIMIT, Foreground
+    from gui.canvas.dots import DOT_LIMIT, Dots
 
     load("hgx-h100", nodes=2)
     analysed(view, "parallel.tp=8")
     view.context.set_link_mode("peak")
-    foreground = Foreground(view.theme)
+    dots = Dots(view.theme)
     image = QImage(view.viewport().size(), QImage.Format.Format_RGB32)
     from PySide6.QtGui import QPainter
 
     with QPainter(image) as painter:
-        count = foreground.dots(painter, view.painter, 1.0)
+        count = dots.paint(painter, view.painter, 1.0)
     assert 0 < count <= DOT_LIMIT
     loaded = int((view.scene_data.loads(view.painter.strands).utilisation > 0).sum())
     assert count >= min(loaded, DOT_LIMIT)
