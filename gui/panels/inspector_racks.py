@@ -14,7 +14,7 @@ from gui.panels.rack_rows import UNKNOWN, height_text, power_text, weight_text
 from gui.widgets.fields import AmountField, ChoiceField
 from model.catalog import catalog
 from model.document.edits import Batch, Edit, SetFields
-from model.document.rack_edits import into_rack
+from model.document.membership import into_container
 from model.errors import EditRefused
 from model.text import plural
 from model.topology.equipment import Equipment, equipment, equipment_sources, mountable
@@ -201,13 +201,10 @@ class RackForm(Form):
         document = self._context.document.document
         ids = [thing.id for thing in self._things]
         text = f"Move {ids[0] if len(ids) == 1 else plural(len(ids), 'thing')} into {parent or 'the drawing'}"
-        if parent and document.topology.container(parent).kind is ContainerKind.RACK:
-            try:
-                self.edited.emit(into_rack(document, ids, parent), text)
-            except EditRefused as refusal:
-                self.refused.emit(str(refusal))
-            return
-        self._edit([(ident, {"parent": parent or None, "u": None}) for ident in ids], text)
+        try:
+            self.edited.emit(into_container(document, ids, parent or None), text)
+        except EditRefused as refusal:
+            self.refused.emit(str(refusal))
 
     def _edit(self, changes: list[tuple[str, dict[str, object]]], text: str) -> None:
         fields = changes[0][1]

@@ -148,21 +148,28 @@ def group(document: Document, ids: Iterable[str], kind: ContainerKind, name: str
         raise EditRefused("Select devices or containers to group.")
     around = _common_parent(topology, chosen, kind)
     box = Container(name, kind, parent=around)
-    boxes = tuple(ident for ident in chosen if topology.has_container(ident))
-    devices = tuple(ident for ident in chosen if topology.has_device(ident))
-    for ident in boxes:
+    for ident in filter(topology.has_container, chosen):
         why = nesting_refusal(topology.container(ident), box)
         if why:
             raise EditRefused(f"{why}.")
-    inside: list[Edit] = [AddParts(containers=(box,))]
     stand = [ident for ident in chosen if kind is ContainerKind.RACK and mountable(topology, ident)]
+    inside: list[Edit] = [AddParts(containers=(box,))]
     inside.append(PlaceInRack(tuple(_stacked(topology, stand, name, 1, 0))))
-    for target, members in (("container", boxes), ("device", devices)):
-        left = tuple(ident for ident in members if ident not in stand)
-        if left:
-            fields = {"parent": name, "u": None}
-            inside.append(SetFields("container" if target == "container" else "device", left, fields))
+    inside.extend(with_parent(topology, (ident for ident in chosen if ident not in stand), name))
     return Batch(tuple(inside))
+
+
+def with_parent(topology: Topology, ids: Iterable[str], parent: str | None) -> list[Edit]:
+    """Edits that give things another container (None: none around them), at no U."""
+    chosen, fields = tuple(ids), {"parent": parent, "u": None}
+    boxes = tuple(ident for ident in chosen if topology.has_container(ident))
+    devices = tuple(ident for ident in chosen if topology.has_device(ident))
+    edits: list[Edit] = []
+    if boxes:
+        edits.append(SetFields("container", boxes, fields))
+    if devices:
+        edits.append(SetFields("device", devices, fields))
+    return edits
 
 
 def ungroup(document: Document, ids: Iterable[str]) -> RemoveParts:

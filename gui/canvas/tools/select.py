@@ -13,8 +13,9 @@ from gui.canvas.scene_index import FloatArray, IntArray
 from gui.canvas.snapping import REACH_PX, Guide, Snapper, paint_guides, snapping_boxes
 from gui.canvas.tools.base import Pointer, Tool
 from gui.canvas.tools.connect import ConnectTool
+from gui.canvas.tools.rehousing import NewHome, Rehousing, homes_text, rehousing
 from model.document import clipboard
-from model.document.edits import Move
+from model.document.edits import Batch, Move
 from model.errors import EditRefused
 from model.text import plural
 from model.topology.footprint import GRID
@@ -42,6 +43,9 @@ class SelectTool(Tool):
         self._plain = False
         self._snapper: Snapper | None = None
         self._guides: tuple[Guide, ...] = ()
+        self._rehousing: Rehousing | None = None
+        self._homes: tuple[NewHome, ...] = ()
+        self._at = QPointF()
         self.connecting = ConnectTool(view)
 
     @property
@@ -157,6 +161,8 @@ class SelectTool(Tool):
         if len(self._rows) and self.context.preferences.snap_to_parts and self.view.painter.far is None:
             others, self._box = snapping_boxes(self.view.painter, self._rows, self.context.selection)
             self._snapper = Snapper(others, self._box)
+        if len(self._rows) and not self._copying:
+            self._rehousing = rehousing(self.view, begun_with.scene)
 
     def _drag(self, at: Pointer) -> None:
         """Shift the selection: to the lines of what is near, else so that the device in hand stands on the
@@ -166,9 +172,13 @@ class SelectTool(Tool):
             return
         way = at.scene - self._pressed.scene
         shift, guides = self._snapped(np.array((way.x(), way.y())), at)
-        if (shift, guides) == (self._shift, self._guides):
+        homes = self._rehousing.homes(at.scene, shift) if self._rehousing and not self._only_moves(at) else ()
+        self._at = at.view
+        if homes:
+            self.view.refresh()
+        if (shift, guides, homes) == (self._shift, self._guides, self._homes):
             return
-        self._guides = guides
+        self._guides, self._homes = guides, homes
         if self._live:
             step = (shift[0] - self._shift[0], shift[1] - self._shift[1])
             self.view.scene_data.index.snapshot_move(self._rows, *step)
@@ -177,8 +187,7 @@ class SelectTool(Tool):
 
     def _snapped(self, way: FloatArray, at: Pointer) -> tuple[tuple[float, float], tuple[Guide, ...]]:
         """How far to shift where the hand moved by `way`, and the lines that were caught."""
-        shift_key = Qt.KeyboardModifier.ShiftModifier
-        if at.has(shift_key) or (self._pressed is not None and self._pressed.has(shift_key)):
+        if self._only_moves(at):
             return (float(way[0]), float(way[1])), ()
         target = self._origin + way
         if self.context.preferences.snap_to_grid:
@@ -192,9 +201,14 @@ class SelectTool(Tool):
                 shift[axis] = float(way[axis]) + caught_at
         return (shift[0], shift[1]), snap.guides
 
+    def _only_moves(self, at: Pointer) -> bool:
+        """Whether Shift is or was held: things go just where the hand is and stay in their containers."""
+        shift_key = Qt.KeyboardModifier.ShiftModifier
+        return at.has(shift_key) or (self._pressed is not None and self._pressed.has(shift_key))
+
     def _finish_drag(self) -> None:
         rows, shift, copying = self._rows, self._shift, self._copying
-        ids = self.context.selection
+        ids, homes = self.context.selection, self._homes
         self._put_back()
         if rows is None or shift == (0.0, 0.0) or not len(rows):
             return
@@ -206,10 +220,14 @@ class SelectTool(Tool):
         names = [index.device_ids[row] for row in rows.tolist()]
         there = index.centre[rows] + shift
         positions = {name: (x, y) for name, (x, y) in zip(names, there.tolist(), strict=True)}
+        what = names[0] if len(names) == 1 else plural(len(names), "device")
+        move, text = Move(positions), f"Move {what}"
         try:
-            document.push(
-                Move(positions), f"Move {names[0] if len(names) == 1 else plural(len(names), 'device')}"
-            )
+            if homes and self._rehousing is not None:
+                edits = self._rehousing.edits(homes)
+                document.push(Batch((move, *edits)), f"{text} {homes_text(homes)}")
+            else:
+                document.push(move, text)
         except EditRefused as refused:
             self.context.say(str(refused))
 
@@ -224,8 +242,8 @@ class SelectTool(Tool):
         self._forget()
 
     def _forget(self) -> None:
-        self._pressed = self._hit = self._band = self._rows = self._snapper = None
-        self._guides = ()
+        self._pressed = self._hit = self._band = self._rows = self._snapper = self._rehousing = None
+        self._guides, self._homes = (), ()
         self._copying = self._live = False
         self.view.refresh()
 
@@ -246,12 +264,16 @@ class SelectTool(Tool):
         if self._rows is not None and not self._live and self._shift != (0.0, 0.0):
             self._paint_boxes(painter)
         paint_guides(painter, theme, camera, self._guides)
+        if self._rehousing is not None:
+            self._rehousing.paint(painter, self._homes, self._at)
 
     def _paint_boxes(self, painter: QPainter) -> None:
         index, camera, theme = self.view.scene_data.index, self.view.camera, self.view.theme
         rows = self._rows if self._rows is not None else np.zeros(0, np.int32)
         low = camera.points(index.centre[rows] - index.half[rows] + self._shift)
         size = 2 * index.half[rows] * camera.zoom
+        seen = ((low + size > 0) & (low < (camera.width, camera.height))).all(axis=1)
+        low, size = low[seen], size[seen]
         soft = theme.color("accent-soft")
         soft.setAlphaF(0.5)
         painter.setBrush(soft)
