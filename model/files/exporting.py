@@ -63,6 +63,17 @@ class ExportSource:
             raise InputError("Pictures and printed pages need the window's libraries, which are not there.")
         return self._painter
 
+    def chosen(self, option: ExportOption) -> str:
+        """What the user chose, else the default."""
+        return self.options.get(option.key, option.default).strip()
+
+    def number(self, option: ExportOption, least: int, most: int) -> int:
+        """A whole number that the user chose. Raises `InputError` outside of the bounds."""
+        text = self.chosen(option)
+        if not (text.isascii() and text.isdigit()) or len(text) > 18 or not least <= int(text) <= most:
+            raise InputError(f"{option.key} cannot be {text!r}; it is a number from {least} to {most:,}.")
+        return int(text)
+
     def progress(self, share: float, what: str) -> None:
         """Say how far it is (0 to 1). May raise `Cancelled`; call it at least every 0.1 s of work."""
         if self._progress is not None:

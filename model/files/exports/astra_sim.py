@@ -14,13 +14,12 @@ from dataclasses import dataclass
 
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportSource
-from model.files.exports.drawing import Sets
+from model.files.exports.drawing import TIERS, Sets
 from model.files.exports.packet_graph import PacketGraph, gpu_graph
 from model.text import format_rate, plural
 from model.topology.graph import Topology
-from model.topology.types import SCALE_UP_LINKS, DeviceKind
+from model.topology.types import SCALE_UP_LINKS
 
-_TIERS = {DeviceKind.LEAF: 1, DeviceKind.SPINE: 2, DeviceKind.CORE: 3, DeviceKind.SITE_GATEWAY: 4}
 _SAME = 1e-6
 
 
@@ -126,7 +125,7 @@ def _scale_out(source: ExportSource, topology: Topology, graph: PacketGraph) -> 
     latency_to = _latencies(graph, graph.ends[0])
     found: list[Dimension] = []
     inside, rate = len(graph.servers[0]), highest
-    for tier in sorted({_TIERS[topology.device(name).kind] for name in graph.switches}):
+    for tier in sorted({TIERS[topology.device(name).kind] for name in graph.switches}):
         groups = _groups(topology, graph, tier)
         size = _one_size(groups)
         if size == inside:
@@ -183,7 +182,7 @@ def _groups(topology: Topology, graph: PacketGraph, tier: int) -> Mapping[str, l
             sets.join(server[0], gpu)
     ends = set(graph.ends)
     for link in graph.links:
-        if all(node in ends or _TIERS[topology.device(node).kind] <= tier for node in (link.a, link.b)):
+        if all(node in ends or TIERS[topology.device(node).kind] <= tier for node in (link.a, link.b)):
             sets.join(link.a, link.b)
     groups: dict[str, list[str]] = {}
     for gpu in graph.ends:
@@ -213,7 +212,7 @@ def _narrowed(topology: Topology, graph: PacketGraph, tier: int, rate: float) ->
         changed = False
         for link in graph.links:
             for end, other in ((link.a, link.b), (link.b, link.a)):
-                small = other not in of_gpu and _TIERS[topology.device(other).kind] <= tier
+                small = other not in of_gpu and TIERS[topology.device(other).kind] <= tier
                 if end in sets and small and other not in sets:
                     sets[other] = sets[end]
                     changed = True

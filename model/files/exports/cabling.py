@@ -6,10 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model.files.exporting import ExportSource
-from model.files.exports.drawing import Host, host_of_device, hosts_of, watched
+from model.files.exports.drawing import TIERS, Host, host_of_device, hosts_of, watched
 from model.topology.graph import Topology
 from model.topology.ports import PortGroup, ports_of
-from model.topology.types import NETWORK_LINKS, NETWORK_SWITCHES, Device, DeviceKind, Link
+from model.topology.types import NETWORK_LINKS, Device, DeviceKind, Link
+
+# What other tools call the devices that have cables and are no hosts.
+ROLES = {
+    DeviceKind.LEAF: "leaf",
+    DeviceKind.SPINE: "spine",
+    DeviceKind.CORE: "core",
+    DeviceKind.STORAGE: "storage",
+    DeviceKind.SITE_GATEWAY: "gateway",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,7 @@ class Port:
     @property
     def is_switch(self) -> bool:
         """Whether it is a port of a switch or gateway."""
-        return self.device.kind in NETWORK_SWITCHES or self.device.kind is DeviceKind.SITE_GATEWAY
+        return self.device.kind in TIERS
 
     def swp(self) -> str:
         """The name of a switch port in Cumulus Linux: swp7, swp7s1 where it is split."""

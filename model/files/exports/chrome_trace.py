@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportOption, ExportSource
 from model.files.exports.drawing import watched
 from model.files.exports.step_tables import report_of
@@ -29,12 +28,10 @@ Event = dict[str, Any]
 
 
 def _write(source: ExportSource) -> Exported:
-    wanted = source.options.get("links", _LINKS_OPTION.default).strip()
-    if not (wanted.isascii() and wanted.isdigit()) or int(wanted) > _MOST_LINKS:
-        raise InputError(f"links cannot be {wanted!r}; it is a number from 0 to {_MOST_LINKS}.")
+    wanted = source.number(_LINKS_OPTION, 0, _MOST_LINKS)
     report = report_of(source)
     events = [*_names(report), *_stages(source, report), *_flows(report), *_exchanges(source, report)]
-    chosen = _chosen_links(report, int(wanted))
+    chosen = _chosen_links(report, wanted)
     events += _rates(source, report, chosen)
     loaded = int((_total(report) > 0).sum())
     notes = []

@@ -26,6 +26,8 @@ T = TypeVar("T")
 HOST_KINDS = frozenset(
     {DeviceKind.GPU, DeviceKind.NIC, DeviceKind.CPU, DeviceKind.PCIE_SWITCH, DeviceKind.NVLINK_SWITCH}
 )
+# How far up the network switches of each kind stand.
+TIERS = {DeviceKind.LEAF: 1, DeviceKind.SPINE: 2, DeviceKind.CORE: 3, DeviceKind.SITE_GATEWAY: 4}
 
 
 class Sets:

@@ -10,11 +10,11 @@ import yaml
 
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportOption, ExportSource
-from model.files.exports.cabling import Cable, Cabling, Port, cabling_of
+from model.files.exports.cabling import ROLES, Cable, Cabling, Port, cabling_of
 from model.files.exports.csv_text import number
-from model.files.exports.drawing import omitted, watched, written_as_built
+from model.files.exports.drawing import TIERS, omitted, watched, written_as_built
 from model.files.exports.safe_names import CONTAINER_NAMES, HOST_NAMES, NameRule, renamed, safe_names
-from model.topology.types import NETWORK_LINKS, NETWORK_SWITCHES, DeviceKind
+from model.topology.types import NETWORK_LINKS, DeviceKind
 
 _CHUNK = 2000  # links that are written between two reports of progress
 _SWITCH_KINDS = (
@@ -31,7 +31,6 @@ _IMAGES = {
     "sonic-vs": "docker-sonic-vs:latest",
 }
 _HOST_IMAGE = "ghcr.io/hellt/network-multitool:latest"
-_GATEWAY = DeviceKind.SITE_GATEWAY
 
 
 def _lab(source: ExportSource, rule: NameRule) -> tuple[Cabling, dict[str, str]]:
@@ -51,28 +50,23 @@ def _left_out(source: ExportSource, cabling: Cabling) -> tuple[str, ...]:
     return (*omitted(devices, links), *written_as_built(topology))
 
 
-def _role(source: ExportSource, node: str) -> str:
-    """ "leaf", "spine", "core", "gateway", "storage" or "host"."""
+def _kind(source: ExportSource, node: str) -> DeviceKind | None:
+    """None for a host."""
     topology = source.document.topology
-    if not topology.has_device(node):
-        return "host"
-    kind = topology.device(node).kind
-    return "gateway" if kind is _GATEWAY else kind.value if kind.value in _ROLES else "host"
+    return topology.device(node).kind if topology.has_device(node) else None
 
 
-_ROLES = ("leaf", "spine", "core", "storage")
+def _role(source: ExportSource, node: str) -> str:
+    kind = _kind(source, node)
+    return "host" if kind is None else ROLES.get(kind, "host")
 
 
 def _is_switch(source: ExportSource, node: str) -> bool:
-    topology = source.document.topology
-    if not topology.has_device(node):
-        return False
-    kind = topology.device(node).kind
-    return kind in NETWORK_SWITCHES or kind is _GATEWAY
+    return _kind(source, node) in TIERS
 
 
 def _write_containerlab(source: ExportSource) -> Exported:
-    kind = source.options.get(_SWITCH_OPTION.key, _SWITCH_OPTION.default)
+    kind = source.chosen(_SWITCH_OPTION)
     cabling, names = _lab(source, CONTAINER_NAMES)
     title = safe_names([source.document.name or "railsketch"], CONTAINER_NAMES)
     nodes = {

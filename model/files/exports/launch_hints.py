@@ -18,6 +18,7 @@ from model.placement.grid import Grid
 from model.text import plural
 from model.topology.types import DeviceKind
 
+_SCRIPT_OPTION = ExportOption("script", "The training script", "train.py")
 _PORT = 29500
 _ORDERS = ("tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp")
 _VOCABULARY_MULTIPLE = 128  # Megatron's default
@@ -37,7 +38,7 @@ _PRECISIONS = {
 
 
 def _write(source: ExportSource) -> Exported:
-    script = source.options.get("script", "train.py").strip()
+    script = source.chosen(_SCRIPT_OPTION)
     if not re.fullmatch(r"[\w./-]+", script):
         raise InputError(f"script cannot be {script!r}; it is the path of a file, without blanks.")
     job, ranks = source.document.job, ranks_of(source)
@@ -206,6 +207,6 @@ FORMATS = (
         write=_write,
         use="Lines for the script that starts the job, so that ranks run where the drawing has them.",
         lacks="Paths, data, the shape of the model, and all else that does not depend on the placement.",
-        options=(ExportOption("script", "The training script", "train.py"),),
+        options=(_SCRIPT_OPTION,),
     ),
 )

@@ -41,7 +41,7 @@ def net_devices(source: ExportSource, topology: Topology, host: Host) -> tuple[N
         ports = _ports(topology, nic)
         for port, (rate, cabled, infiniband) in enumerate(ports, 1):
             name = f"mlx5_{len(found)}"
-            if source.options.get("nic_names", NAMES_OPTION.default) == "drawing":
+            if source.chosen(NAMES_OPTION) == "drawing":
                 name = host.local_name(nic) + (f"_{port}" if len(ports) > 1 else "")
             found.append(NetDevice(name, len(found), port, rate, nic, cabled, infiniband))
     return tuple(found)

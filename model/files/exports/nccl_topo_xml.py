@@ -110,10 +110,6 @@ class _HostWriter:
             self.notes.add("PCIe links beyond a tree left out")
         if any(not works(device) for device in host.devices):
             self.notes.add("Devices that are down left out")
-        if any(
-            gpu.id not in self._buses for gpu in self._gpus
-        ):  # every start of a tree is a GPU at the latest
-            raise InputError(f"{host.id} has a GPU without a place in its PCIe tree.")
 
     def _refuse_others(self) -> None:
         for gpu in self._gpus:

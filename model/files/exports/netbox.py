@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportSource
-from model.files.exports.cabling import Cabling, Port, cabling_of
+from model.files.exports.cabling import ROLES, Cabling, Port, cabling_of
 from model.files.exports.csv_text import csv_text
 from model.files.exports.drawing import Host, omitted, watched
 from model.files.exports.parts import Cables, Places, product_name, tray_name
@@ -22,13 +22,6 @@ _CABLES = (
     *("side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name"),
     *("type", "status", "label", "length", "length_unit"),
 )
-_ROLES = {
-    DeviceKind.LEAF: "leaf",
-    DeviceKind.SPINE: "spine",
-    DeviceKind.CORE: "core",
-    DeviceKind.STORAGE: "storage",
-    DeviceKind.SITE_GATEWAY: "gateway",
-}
 _ETHERNET = {10: "10gbase-x-sfpp", 25: "25gbase-x-sfp28", 40: "40gbase-x-qsfpp", 50: "50gbase-x-sfp56",
              100: "100gbase-x-qsfp28", 200: "200gbase-x-qsfp56", 400: "400gbase-x-osfp",
              800: "800gbase-x-osfp"}  # fmt: skip
@@ -73,7 +66,7 @@ def _device_rows(
         rows.append(
             (
                 names[node],
-                "server" if host is not None else _ROLES.get(device.kind, "server"),
+                "server" if host is not None else ROLES.get(device.kind, "server"),
                 _maker(host, device),
                 tray_name(host.devices) if host is not None else product_name(device),
                 site.id if site is not None else _SITE,

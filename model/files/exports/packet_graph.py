@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from model.errors import InputError
 from model.files.exporting import ExportSource
 from model.files.exports.drawing import (
+    TIERS,
     Host,
     host_of_device,
     hosts_of,
@@ -21,7 +22,6 @@ from model.text import plural
 from model.topology.graph import Topology
 from model.topology.types import (
     NETWORK_LINKS,
-    NETWORK_SWITCHES,
     SCALE_UP_LINKS,
     Device,
     DeviceKind,
@@ -135,7 +135,7 @@ def host_graph(source: ExportSource) -> PacketGraph:
         for ident in (link.a, link.b):
             device = topology.device(ident)
             node = hosts[ident].id if ident in hosts else ident
-            if device.kind not in NETWORK_SWITCHES and device.kind is not DeviceKind.SITE_GATEWAY:
+            if device.kind not in TIERS:
                 ends[node] = None
             pair.append(node)
         if pair[0] != pair[1]:
@@ -155,8 +155,7 @@ def _live(topology: Topology, link: Link) -> bool:
 
 
 def _switches(topology: Topology) -> tuple[str, ...]:
-    order = (DeviceKind.LEAF, DeviceKind.SPINE, DeviceKind.CORE, DeviceKind.SITE_GATEWAY)
-    return tuple(device.id for kind in order for device in topology.working(kind))
+    return tuple(device.id for kind in TIERS for device in topology.working(kind))
 
 
 def _servers(topology: Topology, gpus: Sequence[Device]) -> tuple[list[tuple[str, ...]], bool]:

@@ -17,6 +17,12 @@ from model.files.exports.packet_graph import PacketGraph, PacketLink, gpu_graph,
 from model.text import plural
 from model.topology.types import DeviceKind
 
+_ENDS_OPTION = ExportOption(
+    "ends",
+    "End points",
+    "auto",
+    (("auto", "GPUs where there are any, else hosts"), ("gpus", "GPUs"), ("hosts", "Hosts")),
+)
 _GPU_TYPES = ("H20", "H100", "H200", "H800", "A100", "B200", "B300", "GB200", "GB300")
 
 
@@ -47,7 +53,7 @@ def _write_simai(source: ExportSource) -> Exported:
 
 
 def _write_ns3(source: ExportSource) -> Exported:
-    ends = source.options.get("ends", "auto")
+    ends = source.chosen(_ENDS_OPTION)
     if ends == "auto":
         ends = "gpus" if source.document.topology.working(DeviceKind.GPU) else "hosts"
     graph = gpu_graph(source) if ends == "gpus" else host_graph(source)
@@ -114,13 +120,6 @@ FORMATS = (
         write=_write_ns3,
         use="TOPOLOGY_FILE in the configuration of HPCC's simulator and of ASTRA-sim's ns-3 backend.",
         lacks="Names, kinds, NICs, PCIe, states; parallel cables are one link of their sum.",
-        options=(
-            ExportOption(
-                "ends",
-                "End points",
-                "auto",
-                (("auto", "GPUs where there are any, else hosts"), ("gpus", "GPUs"), ("hosts", "Hosts")),
-            ),
-        ),
+        options=(_ENDS_OPTION,),
     ),
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportOption, ExportSource
 from model.files.exports.csv_text import csv_text
 from model.files.exports.drawing import watched
 from model.files.exports.ranked import Rank, idle_gpus, ranks_of
 from model.files.exports.safe_names import HOST_NAMES, renamed, safe_names
 from model.text import plural
+
+_CORES_OPTION = ExportOption("cores_per_rank", "CPU cores for each rank", "1")
 
 
 def host_names(ranks: Sequence[Rank]) -> dict[str, str]:
@@ -53,7 +54,7 @@ def _rank_map(source: ExportSource) -> Exported:
 
 def _rankfile(source: ExportSource) -> Exported:
     """Cores are dealt out in order: those of the n-th GPU of a host follow those of the one before."""
-    cores = _whole_number(source, "cores_per_rank", 1, 1024)
+    cores = source.number(_CORES_OPTION, 1, 1024)
     ranks = ranks_of(source)
     names = host_names(ranks)
     lines = []
@@ -63,13 +64,6 @@ def _rankfile(source: ExportSource) -> Exported:
         lines.append(f"rank {rank.rank}={names[rank.host.id]} slot={slot}")
     left_out = (*idle_gpus(source, ranks), *local_order_kept(ranks), *renamed(names, HOST_NAMES))
     return Exported({"": "\n".join(lines) + "\n"}, left_out)
-
-
-def _whole_number(source: ExportSource, key: str, default: int, most: int) -> int:
-    text = source.options.get(key, str(default)).strip()
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= most:
-        raise InputError(f"{key} cannot be {text!r}; it is a number from 1 to {most:,}.")
-    return int(text)
 
 
 FORMATS = (
@@ -96,6 +90,6 @@ FORMATS = (
         write=_rankfile,
         use="mpirun --map-by rankfile:file=FILE … (Open MPI 5), mpirun --rankfile FILE … (before).",
         lacks="GPUs: slots are CPU cores, and the drawing does not know which are near which GPU.",
-        options=(ExportOption("cores_per_rank", "CPU cores for each rank", "1"),),
+        options=(_CORES_OPTION,),
     ),
 )

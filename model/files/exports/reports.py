@@ -30,7 +30,7 @@ def _report(source: ExportSource) -> tuple[str, dict[str, bytes]]:
     document, analysis = source.document, source.analysis
     pictures: dict[str, bytes] = {}
     captions: dict[str, str] = {}
-    if source.options.get("pictures", _PICTURES.default) == "yes" and document.topology.devices():
+    if source.chosen(_PICTURES) == "yes" and document.topology.devices():
         for place, (name, caption, selection) in enumerate(_views(source)):
             source.progress(0.5 + 0.2 * place, "painting")
             options = {"theme": "light", "scale": "2", "selection": selection}

@@ -125,7 +125,7 @@ class _Names:
 
 
 def _chosen(source: ExportSource, option: ExportOption) -> tuple[SwitchTree | None, Blocks | None]:
-    kind = source.options.get(option.key, option.default)
+    kind = source.chosen(option)
     tree = tree_of(source) if kind in ("tree", "both") else None
     return tree, nvlink_blocks(source) if kind in ("block", "both") else None
 

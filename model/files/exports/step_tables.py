@@ -31,12 +31,10 @@ def report_of(source: ExportSource) -> StepReport:
 
 def _write_matrix(source: ExportSource) -> Exported:
     """Rows send, columns receive; the sum is that of `model.traffic.matrix`."""
-    most = source.options.get("most", _MOST_OPTION.default).strip()
-    if not (most.isascii() and most.isdigit()) or not 1 <= int(most) <= _LARGEST:
-        raise InputError(f"most cannot be {most!r}; it is a number from 1 to {_LARGEST:,}.")
+    most = source.number(_MOST_OPTION, 1, _LARGEST)
     report = report_of(source)
     source.progress(0.7, "adding up the traffic")
-    found = gpu_matrix(report.fabric, report.placement, report.exchanges, int(most))
+    found = gpu_matrix(report.fabric, report.placement, report.exchanges, most)
     rows = zip(found.labels, found.matrix.tolist(), strict=True)
     text = csv_text(
         ("bytes per step, from row to column", *found.labels),

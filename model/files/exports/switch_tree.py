@@ -10,11 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from model.files.exporting import ExportSource
-from model.files.exports.drawing import Host, Sets, hosts_of, works
+from model.files.exports.drawing import TIERS, Host, Sets, hosts_of, works
 from model.topology.graph import Topology
 from model.topology.types import NETWORK_LINKS, Device, DeviceKind
-
-_TIERS = {DeviceKind.LEAF: 1, DeviceKind.SPINE: 2, DeviceKind.CORE: 3, DeviceKind.SITE_GATEWAY: 4}
 
 
 @dataclass(slots=True)
@@ -66,9 +64,9 @@ class _Network:
         host_of = {nic.id: host.id for host in hosts for nic in _nics_in_use(host)}
         self.hosts = {host.id: host for host in hosts}
         self.tier = {
-            device.id: _TIERS[device.kind]
+            device.id: TIERS[device.kind]
             for device in topology.devices()
-            if device.kind in _TIERS and works(device)
+            if device.kind in TIERS and works(device)
         }
         self.near: dict[str, dict[str, None]] = {ident: {} for ident in (*self.hosts, *self.tier)}
         for link in topology.links():

@@ -99,6 +99,7 @@ def test_an_option_that_is_no_number_is_refused() -> None:
         ("open-mpi-rankfile", {"cores_per_rank": "none"}),
         ("traffic-matrix-csv", {"most": "-1"}),
         ("chrome-trace", {"links": "1e9"}),
+        ("chrome-trace", {"links": "9" * 5000}),
         ("launch-hints", {"script": "rm -rf x; y"}),
     ):
         with pytest.raises(InputError, match=next(iter(option))):
