@@ -23,8 +23,8 @@ class Fabric:
     Devices: `device_ids` (n,), `device_kind` (n,) indices into `tuple(DeviceKind)`, `device_up` (n,).
     Links: `link_ids` (l,), `link_a`, `link_b` device indices, `link_kind` indices into `tuple(LinkKind)`,
     `capacity` and `usable` bytes/s of one direction now (0 = down; usable = capacity × payload share,
-    conventions 45), `latency` s, `link_count`; `in_racks` says of which links the latency is that of a network
-    cable between places in racks (empty: of none).
+    conventions 45), `latency` s, `link_count`; `in_racks` says of which links the latency is that of a
+    network cable between places in racks (empty: of none).
     GPUs: `gpu_devices` (g,) device indices in topology order; `domain` (n,) the scale-up domain of each
     device (-1 = none): GPUs that reach each other over NVLink or xGMI. `rail` (n,) and `host` (n,) of each
     device, -1 = none; `host_ids` the tray around a device, or what it lies in when there is no tray.
