@@ -50,7 +50,9 @@ def test_the_matrix_is_that_of_the_traffic_panel() -> None:
     assert found[0][1:] == list(report.placement.gpus) == [row[0] for row in found[1:]]
     values = np.array([[float(cell) for cell in row[1:]] for row in found[1:]])
     np.testing.assert_array_equal(values, wanted.matrix)
-    assert values.sum() > 0
+    sent = report.traffic.sent_bytes_per_gpu
+    members = [len(exchange.groups) * exchange.group_size for exchange in report.exchanges]
+    assert values.sum() == pytest.approx(float(np.dot(sent, members)), rel=1e-9)
 
 
 def test_a_large_matrix_is_summed_up_by_host() -> None:
@@ -133,6 +135,15 @@ def test_the_trace_has_every_block_and_the_whole_step() -> None:
         event for event in events if event["ph"] == "X" and event["pid"] == 1 and event["cat"] != "exposed"
     ]
     assert len(written) == len([block for block in blocks if block.end_s > block.start_s])
+    waits = [event for event in events if event["ph"] == "X" and event.get("cat") == "exposed"]
+    for tid, lane in enumerate(report.lanes):
+        own = [block for block in lane.blocks if block.what is not BlockKind.IDLE]
+        for slices, wanted_s in (
+            (written, sum(block.end_s - block.start_s for block in own)),
+            (waits, sum(block.exposed_s for block in own)),
+        ):
+            found = sum(event["dur"] for event in slices if event["tid"] == tid)
+            assert found == pytest.approx(wanted_s * 1e6, abs=2e-3 * len(own))
     last = max(event["ts"] + event.get("dur", 0) for event in events if event["ph"] in "XC")
     assert last == pytest.approx(report.totals.time_s * 1e6, abs=1.0)
     stages = {
