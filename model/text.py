@@ -79,6 +79,11 @@ def format_percent(fraction: float) -> str:
     return f"{three_digits(fraction * 100)} %"
 
 
+def format_power(watts: float) -> str:
+    """Power in kilowatts: 10200 → "10.2 kW"."""
+    return f"{three_digits(watts / 1000)} kW"
+
+
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """A count with its noun: (1, "GPU") → "1 GPU", (2, "GPU") → "2 GPUs"."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"

@@ -15,7 +15,6 @@ from gui.panels.rack_rows import (
     RackFace,
     RackFloor,
     load_text,
-    over_limit,
     power_text,
     total_power,
     total_weight,
@@ -126,7 +125,7 @@ class RackPainter:
             draw_text(painter, room, box.id, theme.font(9, 600), theme.color("text"), CENTRE)
             return
         power = total_power(face.totals)
-        tone = "error" if over_limit(face.totals) else "text"
+        tone = "error" if face.totals.over_limit else "text"
         width = draw_text(painter, room, power, theme.font(11, 600), theme.color(tone), RIGHT)
         name = room.adjusted(0, 0, -width - 6, 0)
         draw_text(painter, name, box.id, theme.font(12, 700), theme.color("text"))

@@ -13,7 +13,7 @@ from model.placement.paint import Paint
 from model.placement.resolve import displayed_groups
 from model.placement.types import Dimension, Placement
 from model.step.report import StepReport
-from model.text import format_percent, plural, three_digits
+from model.text import format_percent, format_power, plural, three_digits
 from model.topology.equipment import (
     MOUNTABLE,
     Equipment,
@@ -255,16 +255,11 @@ def gpu_groups(placement: Placement | None, paint: Paint, dimension: Dimension) 
 # Texts
 
 
-def kilowatts(watts: float) -> str:
-    """ "10.2 kW"."""
-    return f"{three_digits(watts / 1000)} kW"
-
-
 def power_text(figures: Equipment) -> str:
     """The power of a thing; of its GPUs alone where no more is known."""
     if figures.power_w is not None:
-        return kilowatts(figures.power_w)
-    return f"GPUs {kilowatts(figures.gpu_power_w)}" if figures.gpu_power_w else UNKNOWN
+        return format_power(figures.power_w)
+    return f"GPUs {format_power(figures.gpu_power_w)}" if figures.gpu_power_w else UNKNOWN
 
 
 def weight_text(weight_kg: float | None) -> str:
@@ -281,9 +276,9 @@ def total_power(totals: RackTotals) -> str:
     """The power of a rack, "≥" where parts are not known, and its limit where that is."""
     if not totals.power_w and not totals.power_whole:
         return f"{UNKNOWN} kW"
-    text = kilowatts(totals.power_w)
+    text = format_power(totals.power_w)
     if totals.power_limit_w is not None:
-        text = f"{three_digits(totals.power_w / 1000)} of {kilowatts(totals.power_limit_w)}"
+        text = f"{three_digits(totals.power_w / 1000)} of {format_power(totals.power_limit_w)}"
     return text if totals.power_whole else f"≥ {text}"
 
 
@@ -293,11 +288,6 @@ def total_weight(totals: RackTotals) -> str:
         return f"{UNKNOWN} kg"
     text = weight_text(totals.weight_kg)
     return text if totals.weight_whole else f"≥ {text}"
-
-
-def over_limit(totals: RackTotals) -> bool:
-    """Whether what is in a rack may draw more than it can supply."""
-    return totals.power_limit_w is not None and totals.power_w > totals.power_limit_w
 
 
 def load_text(load: float | None) -> str:

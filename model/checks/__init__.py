@@ -17,6 +17,7 @@ from model.checks import (
     oversubscription,
     participation,
     ports,
+    racks,
     reach,
     states,
 )
@@ -37,6 +38,7 @@ CHECKS: tuple[Check, ...] = (
     algorithms.check,
     hashing.check,
     ports.check,
+    racks.check,
     participation.check,
 )
 

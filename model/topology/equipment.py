@@ -58,6 +58,11 @@ class RackTotals:
     free_u: int
     height_u: float
 
+    @property
+    def over_limit(self) -> bool:
+        """Whether the rack may draw more than it can supply."""
+        return self.power_limit_w is not None and self.power_w > self.power_limit_w
+
 
 def equipment(topology: Topology, thing: Thing) -> Equipment:
     """The figures of a tray or a device."""

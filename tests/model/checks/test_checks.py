@@ -6,10 +6,11 @@ import pytest
 
 from model.analysis import analyse
 from model.document.document import Document
-from model.document.edits import AddParts, Connect, Rename
+from model.document.edits import AddParts, Batch, Connect, Rename, SetFields
+from model.document.rack_edits import group
 from model.placement.paint import Paint
 from model.step.report import Finding, Severity
-from model.topology.types import Device, DeviceKind, Link, LinkKind, State
+from model.topology.types import ContainerKind, Device, DeviceKind, Link, LinkKind, State
 from tests.model.analysis.drawings import GB, changed, cluster, job, without
 
 
@@ -166,6 +167,32 @@ def test_all_gpus_down() -> None:
     document = cluster(nodes=1, gpus=1)
     finding = only(changed(document, "device", "n0.g0", state=State.DOWN), "no-gpus")
     assert finding.title == "n0.g0 is down" and finding.devices == ("n0.g0",)
+
+
+def test_a_rack_above_its_power_is_a_warning_with_both_figures() -> None:
+    # Thermal design power of an H100 SXM: 700 W; the two GPUs of a host are no platform of the catalogue.
+    document = cluster()
+    power = {"power_w": 1300.0}
+    changed_rack = Batch(
+        (group(document, ["n0"], ContainerKind.RACK, "a1"), SetFields("container", ("a1",), power))
+    )
+    changed_rack.apply(document)
+    finding = only(document, "racks")
+    assert finding.severity is Severity.WARNING
+    assert finding.title == "a1 may draw at least 1.40 kW of 1.30 kW"
+    assert set(finding.devices) == set(document.topology.descendants("n0"))
+    SetFields("container", ("a1",), {"power_w": 1400.0}).apply(document)
+    assert not found(document, "racks")
+
+
+def test_racks_above_their_power_are_one_finding() -> None:
+    document = cluster()
+    for host, rack in (("n0", "a1"), ("n1", "a2")):
+        group(document, [host], ContainerKind.RACK, rack).apply(document)
+    SetFields("container", ("a1", "a2"), {"power_w": 100.0}).apply(document)
+    finding = only(document, "racks")
+    assert finding.title == "2 racks may draw more than supplied"
+    assert "Over their limit: a1, a2." in finding.detail
 
 
 def test_ports_beyond_the_budget() -> None:
