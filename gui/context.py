@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LinkMode = Literal["now", "peak", "mean"]
 Tool = Literal["select", "pan", "connect", "place", "paint"]
 TrafficDimension = Literal["tp", "cp", "ep", "pp", "dp", "storage"]
-LAYERS = ("scale-up", "pcie", "fabric", "storage")
+LAYERS = ("scale-up", "pcie", "fabric", "storage", "management")
 
 
 class AppContext(QObject):

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gui.canvas.link_layers import layers_shown
 from gui.canvas.loads import BUNDLE_LIMIT, FABRIC_FACTOR, IDLE_STEP, line_width, steps_of
 from gui.canvas.scene_index import KIND_CODE, FloatArray, IntArray, RowArray, SceneIndex
-from gui.canvas.strands import DOWN, StrandLoads, Strands, dead_strands, layers_shown
+from gui.canvas.strands import DOWN, StrandLoads, Strands, dead_strands
 from model.topology.types import ContainerKind, DeviceKind
 
 _TIER_CODES = [

@@ -12,7 +12,6 @@ from gui.canvas.focus_card import FocusCard
 from gui.canvas.legend import legend_size, paint_legend
 from gui.canvas.minimap import Minimap
 from gui.canvas.scene import LinkMode
-from gui.canvas.strands import LAYERS
 from gui.canvas.traffic_chip import TrafficChip
 from gui.widgets.chip import LayerChip
 from gui.widgets.segmented import SegmentedControl
@@ -28,7 +27,13 @@ _GAP = 12
 _LEGEND_LEAST_HEIGHT = 380
 _FLAT_BELOW = 560
 _MODES: tuple[tuple[LinkMode, str], ...] = (("now", "Now"), ("peak", "Peak"), ("mean", "Mean"))
-_LAYER_NAMES = {"scale-up": "Scale-up", "pcie": "PCIe", "fabric": "Fabric", "storage": "Storage"}
+_LAYER_NAMES = {
+    "scale-up": "Scale-up",
+    "pcie": "PCIe",
+    "fabric": "Fabric",
+    "storage": "Storage",
+    "management": "Management",
+}
 
 
 class Overlay:
@@ -48,8 +53,8 @@ class Overlay:
         ]
         self.traffic = TrafficChip(context)
         groups.append(_row(view, [self.traffic], 0))
-        for name in LAYERS:
-            chip = LayerChip(context.theme, _LAYER_NAMES[name])
+        for name, words in _LAYER_NAMES.items():
+            chip = LayerChip(context.theme, words)
             chip.clicked.connect(self._layers_clicked)
             self.layers[name] = chip
         groups.append(_row(view, list(self.layers.values()), 6))

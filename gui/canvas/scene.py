@@ -38,7 +38,6 @@ from gui.canvas.scene_index import (
     SceneIndex,
 )
 from gui.canvas.strands import (
-    LAYERS,
     OPEN_TRAY_ZOOM,
     Opened,
     StrandLoads,
@@ -48,6 +47,7 @@ from gui.canvas.strands import (
     end_boxes,
     load_strands,
 )
+from gui.context import LAYERS
 from model.document.document import Change, Document
 from model.job.exchange import dimension_name
 from model.placement.types import Dimension

@@ -169,13 +169,13 @@ class SceneIndex:
         self._sort_ends()
 
     def _patch_fields(self, document: Document, change: Change) -> None:
-        """Take new fields over; only other parents, kinds, ends or speeds need more than their own rows."""
+        """Take new fields over; only other parents, kinds, rails, ends or speeds need more than own rows."""
         topology = document.topology
         deep_devices = deep_links = False
         for ident in change.devices:
             row, device = self.device_row[ident], topology.device(ident)
             old, self.devices[row] = self.devices[row], device
-            deep_devices |= (old.parent, old.kind) != (device.parent, device.kind)
+            deep_devices |= (old.parent, old.kind, old.rail) != (device.parent, device.kind, device.rail)
             self.state[row] = STATE_CODE[device.state]
         for ident in change.links:
             row, link = self.link_row[ident], topology.link(ident)

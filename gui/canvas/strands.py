@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.canvas.levels import Level
+from gui.canvas.link_layers import layers_shown
 from gui.canvas.loads import (
     BUNDLE_FACTOR,
     BUNDLE_LIMIT,
@@ -21,7 +22,6 @@ from gui.canvas.loads import (
     steps_of,
 )
 from gui.canvas.scene_index import (
-    KIND_CODE,
     LINK_CODE,
     STATE_CODE,
     FloatArray,
@@ -29,10 +29,9 @@ from gui.canvas.scene_index import (
     RowArray,
     SceneIndex,
 )
-from model.topology.types import HOST_LINKS, SCALE_UP_LINKS, DeviceKind, State
+from model.topology.types import HOST_LINKS, State
 
 DOWN = STATE_CODE[State.DOWN]
-LAYERS = ("scale-up", "pcie", "fabric", "storage")
 LANE_LIMIT = 64
 """A link of more lanes shows so many of them."""
 OPEN_TRAY_ZOOM = 1.4
@@ -105,23 +104,6 @@ class StrandLoads:
     ratio: FloatArray
     utilisation: FloatArray
     over: NDArray[np.bool_]
-
-
-def layer_of_links(index: SceneIndex) -> NDArray[np.int8]:
-    """For each link the position of its layer in `LAYERS`."""
-    scale_up = [LINK_CODE[kind] for kind in SCALE_UP_LINKS]
-    host = [LINK_CODE[kind] for kind in HOST_LINKS]
-    layer = np.full(len(index.link_kind), LAYERS.index("fabric"), dtype=np.int8)
-    storage = index.kind[index.ends] == KIND_CODE[DeviceKind.STORAGE]
-    layer[storage.any(axis=1)] = LAYERS.index("storage")
-    layer[np.isin(index.link_kind, scale_up)] = LAYERS.index("scale-up")
-    layer[np.isin(index.link_kind, host)] = LAYERS.index("pcie")
-    return layer
-
-
-def layers_shown(index: SceneIndex, layers: Set[str]) -> NDArray[np.bool_]:
-    """Which links belong to one of the layers."""
-    return np.isin(layer_of_links(index), [LAYERS.index(name) for name in layers if name in LAYERS])
 
 
 def build_strands(

@@ -14,8 +14,9 @@ from gui.canvas.far_layout import BAR_PX, lay_out_far
 from gui.canvas.far_plan import gpus_in_groups, group_loads, plan_far, tile_loads, tile_weights
 from gui.canvas.levels import Level
 from gui.canvas.scene_index import KIND_CODE, SceneIndex
-from gui.canvas.strands import LAYERS, load_strands
+from gui.canvas.strands import load_strands
 from gui.canvas.view import CanvasView
+from gui.context import LAYERS
 from model.analysis import analyse
 from model.document.document import Document
 from model.document.edits import SetFields

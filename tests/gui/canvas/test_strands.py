@@ -9,7 +9,8 @@ from gui.canvas.bulk_raster import KEYS_A_HALF, raster_halves
 from gui.canvas.curves import nearest, route
 from gui.canvas.levels import Level, level_at, next_level
 from gui.canvas.scene_index import SceneIndex
-from gui.canvas.strands import LAYERS, build_strands, load_strands
+from gui.canvas.strands import build_strands, load_strands
+from gui.context import LAYERS
 from model.document.document import Document
 from model.topology.graph import Topology
 from model.topology.types import Device, DeviceKind, Link, LinkKind
