@@ -38,7 +38,7 @@ _MARGINS_MM = QMarginsF(17, 16, 17, 12)
 _FOOTER_PT = 22.0
 _TEXT_PT, _TABLE_PT = 9.5, 8.0
 _HEADING_PT = {1: 20.0, 2: 13.0}
-_PICTURE_SHARE = 0.45  # of the height of a page, at most
+_PICTURE_SHARE = 0.4  # of the height of a page, at most
 _TABLE_SHARES = {2: 45, 3: 70}  # percent of the width of the page, by columns; all of it for others
 _PAPERS = {"a4": QPageSize.PageSizeId.A4, "letter": QPageSize.PageSizeId.Letter}
 _WIDEST_PX = 2000  # of a picture: 290 dots per inch over the width of a page
@@ -88,6 +88,7 @@ class _Pages:
         self._style_tables()
         self._fit_pictures(sizes)
         self._document.setPageSize(QSizeF(self._width, self._height))
+        self._keep_headings()
 
     def paint(self, painter: QPainter) -> None:
         """All pages, with the title and "page 2 of 7" below each."""
@@ -145,6 +146,23 @@ class _Pages:
                 style.setFont(_font(self._theme, _HEADING_PT.get(level, 11.0), 650))
                 style.setForeground(QBrush(self._theme.color("text")))
                 cursor.setCharFormat(style)
+            block = block.next()
+
+    def _keep_headings(self) -> None:
+        """Begin a page with a heading that would stand at the end of one, alone or with a single line."""
+        layout = self._document.documentLayout()
+
+        def page(block: QTextBlock) -> int:
+            return int(layout.blockBoundingRect(block).top() // self._height)
+
+        block = self._document.begin()
+        while block.isValid():
+            second = block.next().next()
+            if block.blockFormat().headingLevel() and second.isValid() and page(second) > page(block):
+                form = block.blockFormat()
+                form.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+                QTextCursor(block).setBlockFormat(form)
+                self._document.setPageSize(self._document.pageSize())  # lays out all that follows anew
             block = block.next()
 
     def _style_tables(self) -> None:

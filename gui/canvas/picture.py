@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QPointF, QRectF, QSize, QSizeF
-from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPageSize, QPainter, QPdfWriter
+from PySide6.QtGui import (
+    QGuiApplication,
+    QImage,
+    QImageWriter,
+    QPageSize,
+    QPainter,
+    QPainterPath,
+    QPdfWriter,
+)
 from PySide6.QtSvg import QSvgGenerator
 
 from gui.canvas.camera import MIN_ZOOM, Camera
@@ -218,14 +226,10 @@ class _Picture:
         scene_painter = ScenePainter(self.scene, self.theme, patient=True)
         scene_painter.prepare(camera, level_at(camera.zoom))
         painter.save()
-        if self.cropped:
-            painter.fillRect(page, self.theme.color("canvas"))
-            left, top, right, bottom = self.box
-            corners = camera.to_view(QPointF(left, top)), camera.to_view(QPointF(right, bottom))
-            around = QRectF(*corners).adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND)
-            painter.setClipRect(around.intersected(page))
         scene_painter.paint_all(painter, Lit(), grid=False)
         painter.restore()
+        if self.cropped:
+            self._cover_the_rest(painter, camera, scene_painter.badges)
         if self.scene.index.empty:
             lettering, middle = Lettering(self.theme), area.center()
             color = self.theme.color("text-2")
@@ -234,3 +238,18 @@ class _Picture:
             _MARGIN, page.height() - _MARGIN - self.legend.height(), self.legend.width(), self.legend.height()
         )
         paint_legend(painter, self.theme, corner, self.scene.legend)
+
+    def _cover_the_rest(self, painter: QPainter, camera: Camera, badges: Iterable[QRectF]) -> None:
+        """Leave the box with some room around it, and badges at its edge whole. (SVG has no clipping.)"""
+        left, top, right, bottom = self.box
+        corners = camera.to_view(QPointF(left, top)), camera.to_view(QPointF(right, bottom))
+        around = QRectF(*corners).adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND)
+        part, rest = QPainterPath(), QPainterPath()
+        part.addRect(around)
+        for badge in badges:
+            if badge.intersects(around):
+                whole = QPainterPath()
+                whole.addRoundedRect(badge, badge.height() / 2, badge.height() / 2)
+                part = part.united(whole)
+        rest.addRect(QRectF(-2, -2, self.page.width() + 4, self.page.height() + 4))
+        painter.fillPath(rest.subtracted(part), self.theme.color("canvas"))

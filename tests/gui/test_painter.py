@@ -14,11 +14,13 @@ from pytestqt.qtbot import QtBot
 from gui.canvas.picture import steady_pdf
 from gui.painter import QtPainter
 from gui.report_pages import report_pdf
+from gui.theme import theme_named
 from model.analysis import analyse
 from model.document.document import Document
 from model.errors import InputError
 from model.files.exporting import ExportSource
 from model.files.registry import export_format
+from model.job.spec import apply_set
 from model.step.report import Analysis
 from tests.model.files.exports.drawings import pair, template
 
@@ -51,11 +53,31 @@ def test_scale_theme_and_selection_change_the_picture(drawn: tuple[Document, Ana
     assert image(drawn, colour_by="dp") != image(drawn, colour_by="tp")
 
 
-def test_a_part_shows_nothing_behind_its_legend(drawn: tuple[Document, Analysis]) -> None:
-    """Left of the part, in the row of the legend, there is paper only."""
-    part = image(drawn, selection="leaf0")
-    margin = {part.pixelColor(x, part.height() - 4).name() for x in range(0, part.width(), 7)}
-    assert len(margin) == 1
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_a_part_shows_nothing_of_the_rest(drawn: tuple[Document, Analysis], kind: str) -> None:
+    """Along the edges of the page there is paper only. (SVG has no clipping.)"""
+    data = QtPainter().picture(*drawn, kind, {"scale": "1", "selection": "node00"})
+    part = QImage.fromData(data)
+    assert not part.isNull()
+    right, bottom = part.width() - 3, part.height() - 4
+    edges = {part.pixelColor(x, y).name() for x in range(0, right, 7) for y in (3, bottom)}
+    edges |= {part.pixelColor(x, y).name() for y in range(0, bottom, 7) for x in (3, right)}
+    assert len(edges) == 1
+
+
+def test_a_badge_at_the_edge_of_a_part_is_whole(qtbot: QtBot) -> None:
+    """The end of a badge is round: its first column is not the highest."""
+    document = template("hgx-h100", nodes=2)
+    for setting in ("model=llama3-8b", "parallel.tp=2", "parallel.pp=4", "global_batch=64"):
+        document.job = apply_set(document.job, setting)
+    part = image((document, analyse(document)), selection="node00")
+    red = theme_named("light").color("over-badge")
+    columns = [
+        sum(part.pixelColor(x, y) == red for y in range(part.height() * 2 // 3))
+        for x in range(part.width() // 3)
+    ]
+    first = next(x for x, count in enumerate(columns) if count)
+    assert columns[first] < max(columns[first : first + 8])
 
 
 @pytest.mark.parametrize(
@@ -115,6 +137,26 @@ def test_pages_have_numbers_whole_rows_and_the_head_of_their_table(qtbot: QtBot,
         hits = [page for page in found if re.search(rf"row{n:03d}\s+{n * 7}\s+end{n:03d}", page)]
         assert len(hits) == 1, n
     assert "After" in found[-1] and "Done." in found[-1]
+
+
+@pytest.mark.skipif(PDF_TO_TEXT is None, reason="pdftotext (poppler-utils) is not installed")
+def test_a_heading_is_on_the_page_of_its_text(qtbot: QtBot, tmp_path: Path) -> None:
+    """Wherever on a page it falls, with a line and a table below it; nothing is lost behind it."""
+    path = tmp_path / "report.pdf"
+    falls = set()
+    for count in range(34, 44):
+        lines = "\n\n".join(f"Line {n}." for n in range(count))
+        table = "| Name | Value |\n| --- | --- |\n" + "\n".join(f"| row{n} | {n} |" for n in range(60))
+        text = f"# Plan\n\n{lines}\n\n## After\n\nOne.\n\n{table}\n\n## Last\n\nEnd.\n"
+        path.write_bytes(report_pdf(text, {}))
+            report_pdf(f"# Plan\n\n{lines}\n\n## After\n\nOne.\n\n{table}\n\n## Last\n\nEnd.\n", {})
+        )
+        found = pages(path)
+        place = next(number for number, page in enumerate(found) if "After" in page)
+        assert "One." in found[place] and re.search(r"Name\s+Value", found[place])
+        assert "row59" in "".join(found) and "Last" in found[-1] and "End." in found[-1]
+        falls.add(place)
+    assert falls == {0, 1}
 
 
 @pytest.mark.skipif(PDF_TO_TEXT is None, reason="pdftotext (poppler-utils) is not installed")
