@@ -149,8 +149,6 @@ def test_a_heading_is_on_the_page_of_its_text(qtbot: QtBot, tmp_path: Path) -> N
         table = "| Name | Value |\n| --- | --- |\n" + "\n".join(f"| row{n} | {n} |" for n in range(60))
         text = f"# Plan\n\n{lines}\n\n## After\n\nOne.\n\n{table}\n\n## Last\n\nEnd.\n"
         path.write_bytes(report_pdf(text, {}))
-            report_pdf(f"# Plan\n\n{lines}\n\n## After\n\nOne.\n\n{table}\n\n## Last\n\nEnd.\n", {})
-        )
         found = pages(path)
         place = next(number for number, page in enumerate(found) if "After" in page)
         assert "One." in found[place] and re.search(r"Name\s+Value", found[place])
