@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 from model.cli.assignments import assignments
-from model.cli.tools import LatePainter, Outcome, Tools
+from model.cli.tools import LatePainter, Outcome, Tools, is_same_file
+from model.errors import InputError
 from model.files.exporting import ExportSource, chosen_options, written
 from model.files.opening import open_any
 from model.files.registry import export_format
@@ -18,6 +19,8 @@ def export(arguments: argparse.Namespace, tools: Tools) -> Outcome:
     """Write the export. Raises `InputError` where the format cannot hold the drawing."""
     one = export_format(arguments.format)
     options = chosen_options(one, assignments("--option", arguments.option))
+    if one.id != "railsketch-project" and is_same_file(arguments.file, arguments.out):
+        raise InputError(f"--out {arguments.out} would replace the drawing that is read; give another file.")
     document = open_any(arguments.file)
     exported = one.write(ExportSource(document, painter=LatePainter(tools.painter), options=options))
     paths = written(exported, Path(arguments.out), one.folder)

@@ -21,7 +21,7 @@ from model.cli.import_report import (
     rank_json,
     rank_lines,
 )
-from model.cli.tools import Outcome, Tools
+from model.cli.tools import Outcome, Tools, is_same_file
 from model.document.compare import compare
 from model.document.document import Document
 from model.document.merge import Merge, plan_beside
@@ -98,6 +98,12 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.project is not None and not Path(arguments.project).absolute().parent.is_dir():
         raise InputError(
             f"--project {arguments.project}: there is no folder {Path(arguments.project).parent}."
+        )
+    if arguments.project is not None and any(
+        is_same_file(each, arguments.project) for each in arguments.files if each != arguments.onto
+    ):
+        raise InputError(
+            f"--project {arguments.project} would replace the file that is read; give another file."
         )
 
 

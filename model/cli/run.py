@@ -12,7 +12,7 @@ from typing import Any
 
 from model.analysis import analyse
 from model.cli.summary import exit_code, summary, summary_text
-from model.cli.tools import Outcome, Tools
+from model.cli.tools import Outcome, Tools, is_same_file
 from model.document.document import Document
 from model.document.start import document_from, has_default_job
 from model.errors import InputError
@@ -145,6 +145,14 @@ def _outputs(arguments: argparse.Namespace, tools: Tools) -> list[_Output]:
     ]
     for output in outputs:
         _check_output(output)
+        if (
+            arguments.file is not None
+            and output.option != "--project"
+            and is_same_file(arguments.file, output.path)
+        ):
+            raise InputError(
+                f"{output.option} {output.path} would replace the drawing that is read; give another file."
+            )
     _refuse_same_file(outputs)
     return outputs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,11 @@ class LatePainter:
     def pages(self, markdown: str, pictures: Mapping[str, bytes], options: Mapping[str, str]) -> bytes:
         """See `Painter`."""
         return self._make().pages(markdown, pictures, options)
+
+
+def is_same_file(read: str, written: str | Path) -> bool:
+    """Whether an output would replace a file that is read. A device or pipe is not replaced."""
+    return os.path.realpath(read) == os.path.realpath(written) and Path(read).is_file()
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,9 @@ def _chosen(topology: Topology, trays: Iterable[str] | None) -> tuple[str, ...]:
         return tuple(box.id for box in boxes if _takes_node(topology, box.id))
     wanted = tuple(dict.fromkeys(trays))
     for ident in wanted:
+        if not topology.has_container(ident):
+            there = name_list([b.id for b in topology.containers() if b.kind is ContainerKind.TRAY])
+            raise EditRefused(f'There is no tray "{ident}" in the drawing; there are {there or "none"}.')
         if topology.container(ident).kind is not ContainerKind.TRAY:
             raise EditRefused(f'"{ident}" is a {topology.container(ident).kind.value}, not a tray.')
     return wanted

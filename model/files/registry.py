@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -48,23 +49,27 @@ def sniffed(source: Source) -> Sequence[ImportFormat]:
 
 
 def import_format(ident: str) -> ImportFormat:
-    """The format with this id. Raises `InputError` with the ids that there are."""
+    """The format with this id. Raises `InputError` with what may be meant."""
     found = import_formats().get(ident)
     if found is None:
-        raise InputError(
-            f"{ident} is no format that can be imported; there are {', '.join(import_formats())}."
-        )
+        raise InputError(_no_format(ident, "imported", import_formats(), export_formats()))
     return found
 
 
 def export_format(ident: str) -> ExportFormat:
-    """The format with this id. Raises `InputError` with the ids that there are."""
+    """The format with this id. Raises `InputError` with what may be meant."""
     found = export_formats().get(ident)
     if found is None:
-        raise InputError(
-            f"{ident} is no format that can be exported; there are {', '.join(export_formats())}."
-        )
+        raise InputError(_no_format(ident, "exported", export_formats(), import_formats()))
     return found
+
+
+def _no_format(ident: str, done: str, known: Iterable[str], others: Iterable[str]) -> str:
+    close = get_close_matches(ident.lower(), known, 3, 0.5)
+    if ident in others:
+        return f"{ident} cannot be {done}, only the other way round; railsketch formats says what can."
+    meant = f"perhaps {' or '.join(close)} is meant" if close else "railsketch formats lists them"
+    return f"{ident} is no format that can be {done}; {meant}."
 
 
 def import_sources(

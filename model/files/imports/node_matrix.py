@@ -20,6 +20,7 @@ MOST_NVLINKS = 36
 MOST_DEVICES = 160  # columns; no host has as many
 
 _MOST_TABLES = 100
+_MOST_LINES = 200_000  # a log of a job around the table, but not one of a month
 _MOST_TOLD = 20  # contradictions that are told one by one
 _COLOUR = re.compile(r"(?:\x1b|\\x1b|\\e|\^\[|␛)?\[[0-9;]{0,8}m|\x1b\([AB]|\x1b\[[0-9;?]*[A-Za-z]")
 _TAIL = re.compile(r"CPU\s*Affinity|NUMA\s*Affinity|GPU\s*NUMA\s*ID", re.IGNORECASE)
@@ -96,6 +97,12 @@ def read_matrix(reading: Reading) -> Matrix:
 
     Raises `InputError` where there is none.
     """
+    count = reading.source.text.count("\n")
+    if count > _MOST_LINES:
+        raise InputError(
+            f"{reading.source.name} has {count:,} lines; a table is looked for in {_MOST_LINES:,} at most; "
+            "cut out the part with the output of nvidia-smi topo -m."
+        )
     lines = reading.source.lines
     coloured = [number for number, line in enumerate(lines, 1) if _COLOUR.search(line)]
     if coloured:

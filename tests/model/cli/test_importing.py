@@ -133,7 +133,7 @@ def _without_last(table: dict[str, object]) -> dict[str, object]:
         (("import", "nothing.txt"), "there is no such file"),
         (
             ("import", "topo.txt", "--format", "nonsense"),
-            "nonsense is no format that can be imported; there are ",
+            "nonsense is no format that can be imported; railsketch formats lists them.",
         ),
         (
             ("import", "topo.txt", "--format", "ibnetdiscover"),
@@ -155,9 +155,18 @@ def _without_last(table: dict[str, object]) -> dict[str, object]:
             "no drawing",
         ),
         (("import", "topo.txt", "--project", "no/where.json"), "there is no folder no"),
+        (("import", "topo.txt", "--project", "topo.txt"), "would replace the file that is read"),
+        (
+            ("import", "topo.txt", "--onto", "cluster.json", "--as", "tray", "--tray", "attic"),
+            'There is no tray "attic" in the drawing; there are node00',
+        ),
         (("import", "hosts", "--format", "slurm-hostfile", "--project", "p.json"), "--onto PROJECT"),
         (("export", "cluster.json", "--format", "dot"), "required: --out"),
         (("export", "cluster.json", "--format", "x", "--out", "y"), "x is no format that can be exported"),
+        (("export", "cluster.json", "--format", "slurm-topology", "--out", "y"), "perhaps slurm-topology-"),
+        (("export", "cluster.json", "--format", "amd-smi-topo", "--out", "y"), "only the other way round"),
+        (("export", "cluster.json", "--format", "dot", "--out", "cluster.json"), "would replace the drawing"),
+        (("run", "cluster.json", "--traffic", "./cluster.json"), "would replace the drawing that is read"),
         (("export", "hosts", "--format", "railsketch-topology", "--out", "y"), "cluster and holds none"),
         (
             ("export", "cluster.json", "--format", "railsketch-topology", "--out", "y", "--option", "a=b"),

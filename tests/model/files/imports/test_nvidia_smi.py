@@ -245,6 +245,11 @@ def test_text_without_a_table_is_refused() -> None:
 
 
 @given(node=nodes(), damage=st.sampled_from(sorted(DAMAGES)))
+def test_a_log_of_a_month_is_refused_before_it_is_read() -> None:
+    with pytest.raises(InputError, match=r"has 200,003 lines; .* cut out the part with the output"):
+        imported(text("\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n" + "step 1\n" * 200_000))
+
+
 def test_damaged_pastes_give_the_same_host_or_say_what_was_repaired(node: Node, damage: str) -> None:
     whole = imported(text(node.text()), "nvidia-smi-topo")
     damaged = imported(text(DAMAGES[damage](node)), "nvidia-smi-topo")
