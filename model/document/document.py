@@ -113,7 +113,8 @@ class Document:
         digest.update(repr([(gpu, sorted(self.paint[gpu].items())) for gpu in sorted(self.paint)]).encode())
         digest.update(repr((self.name, sorted(self.layout.items()))).encode())
         view = self.view
-        digest.update(repr((sorted(view.pins), sorted(view.folds), view.links.value)).encode())
+        spots = sorted(view.spots.items())
+        digest.update(repr((sorted(view.pins), sorted(view.folds), view.links.value, spots)).encode())
         return digest.hexdigest()
 
     def record(self, change: Change) -> None:

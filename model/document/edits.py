@@ -5,15 +5,13 @@ An edit that is refused (`EditRefused`) has changed nothing. Edits pickle: anoth
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from model.document.document import Change, Content, Document, Position
-from model.document.start import has_default_job, job_for
-from model.document.view_state import LinkStyle
+from model.document.edit import Batch, Edit, SetJob, check_known, check_positions, has_gpus, topology_change
+from model.document.view_edits import SetFolds, SetLinkStyle, SetPins, SetSpots
 from model.errors import EditRefused
 from model.job.spec import JobSpec
 from model.placement.paint import Paint
@@ -28,35 +26,12 @@ _FIELDS: Mapping[str, frozenset[str]] = {
     "link": frozenset(Link.__dataclass_fields__) - {"id", "a", "b"},
     "container": frozenset(Container.__dataclass_fields__) - {"id"},
 }
+__all__ = [
+    "AddParts", "Assign", "Batch", "ClearPaint", "Connect", "Edit", "Load", "Move", "RemoveParts", "Rename",
+    "Replace", "SetFields", "SetFolds", "SetJob", "SetLinkStyle", "SetPaint", "SetPins", "SetSpots",
+]  # fmt: skip
+
 _WORKS = frozenset({"state", "model"})  # fields of a GPU that the default job depends on
-
-
-class Edit(ABC):
-    """Something done to a document that can be undone."""
-
-    __slots__ = ()
-
-    def apply(self, document: Document) -> Edit:
-        """Do it, note the change in `document.last_change`, and give the edit that undoes it.
-
-        A job that nobody has touched follows the GPUs that are there (`start.job_for`), so that it stays
-        legal. Raises `EditRefused` when it cannot be done; the document is then as before.
-        """
-        follows = _may_change_gpus(self, document.topology)
-        before, untouched = document.job, follows and has_default_job(document)
-        inverse, change = self._do(document)
-        if untouched:
-            document.job = job_for(document.topology)
-        if document.job is not before:
-            change |= Change(job=document.job != before)
-        if follows and (untouched or has_default_job(document)):
-            # Undo must not take this job for an untouched one and make another of it.
-            inverse = Batch((inverse, SetJob(before)))
-        document.record(change)
-        return inverse
-
-    @abstractmethod
-    def _do(self, document: Document) -> tuple[Edit, Change]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +50,7 @@ class AddParts(Edit):
     def _do(self, document: Document) -> tuple[Edit, Change]:
         parts = Parts(tuple(self.devices), tuple(self.links), tuple(self.containers), self.places)
         device_ids = tuple(device.id for device in parts.devices)
-        _check_positions(self.positions, set(device_ids))
+        check_positions(self.positions, set(device_ids))
         if self.places is None:
             check_nesting(document.topology, parts.containers)
         document.topology.add(parts)
@@ -83,8 +58,11 @@ class AddParts(Edit):
             document.layout[ident] = (float(x), float(y))
         link_ids = tuple(link.id for link in parts.links)
         container_ids = tuple(container.id for container in parts.containers)
-        change = _topology_change(device_ids, link_ids, container_ids, layout=self.positions)
+        change = topology_change(device_ids, link_ids, container_ids, layout=self.positions)
         return RemoveParts(device_ids, link_ids, container_ids), change
+
+    def may_change_gpus(self, topology: Topology) -> bool:
+        return any(device.kind is DeviceKind.GPU for device in self.devices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +82,7 @@ class RemoveParts(Edit):
         topology = document.topology
         devices, containers = set(self.device_ids), set(self.container_ids)
         for kind, idents in (("device", devices), ("link", self.link_ids), ("container", containers)):
-            _check_known(topology, kind, idents)
+            check_known(topology, kind, idents)
         released = self._released(topology, devices, containers)
         undo: list[Edit] = []
         if released.boxed:
@@ -114,7 +92,7 @@ class RemoveParts(Edit):
         positions = {ident: document.layout.pop(ident) for ident in sorted(devices & document.layout.keys())}
         undo.append(AddParts(removed.devices, removed.links, removed.containers, positions, removed.places))
         paint, job = document.paint.without(devices), _job_without(document.job, devices)
-        change = _topology_change(
+        change = topology_change(
             (*devices, *(device.id for device in released.devices)),
             (link.id for link in removed.links),
             (*containers, *(container.id for container in released.containers)),
@@ -132,9 +110,15 @@ class RemoveParts(Edit):
         if view is not document.view:
             undo.append(SetPins(pin=document.view.pins - view.pins))
             undo.append(SetFolds(fold=document.view.folds - view.folds))
+            undo.append(
+                SetSpots({ident: at for ident, at in document.view.spots.items() if ident in containers})
+            )
             change |= Change(view=True)
             document.view = view
         return (undo[0] if len(undo) == 1 else Batch(tuple(_adding_first(undo)))), change
+
+    def may_change_gpus(self, topology: Topology) -> bool:
+        return has_gpus(topology, self.device_ids)
 
     @staticmethod
     def _released(topology: Topology, devices: set[str], containers: set[str]) -> Parts:
@@ -164,12 +148,15 @@ class Replace(Edit):
 
     def _do(self, document: Document) -> tuple[Edit, Change]:
         old = document.topology.put(self.devices, self.links, self.containers)
-        change = _topology_change(
+        change = topology_change(
             (device.id for device in self.devices),
             (link.id for link in self.links),
             (container.id for container in self.containers),
         )
         return Replace(old.devices, old.links, old.containers), change
+
+    def may_change_gpus(self, topology: Topology) -> bool:
+        return has_gpus(topology, (device.id for device in self.devices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +167,7 @@ class Connect(Edit):
 
     def _do(self, document: Document) -> tuple[Edit, Change]:
         document.topology.add(Parts(links=(self.link,)))
-        return RemoveParts(link_ids=(self.link.id,)), _topology_change((), (self.link.id,), ())
+        return RemoveParts(link_ids=(self.link.id,)), topology_change((), (self.link.id,), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +177,8 @@ class Move(Edit):
     positions: Mapping[str, Position | None]
 
     def _do(self, document: Document) -> tuple[Edit, Change]:
-        _check_known(document.topology, "device", self.positions)
-        _check_positions({ident: at for ident, at in self.positions.items() if at is not None})
+        check_known(document.topology, "device", self.positions)
+        check_positions({ident: at for ident, at in self.positions.items() if at is not None})
         old = {ident: document.layout.get(ident) for ident in self.positions}
         for ident, at in self.positions.items():
             if at is None:
@@ -234,6 +221,10 @@ class SetFields(Edit):
             boxes,
         )._do(document)
 
+    def may_change_gpus(self, topology: Topology) -> bool:
+        working = self.target == "device" and not _WORKS.isdisjoint(self.fields)
+        return working and has_gpus(topology, self.ids)
+
 
 @dataclass(frozen=True, slots=True)
 class Rename(Edit):
@@ -262,7 +253,7 @@ class Rename(Edit):
             containers = (*both, *(child for child in children if topology.has_container(child)))
         topology.rename(self.kind, self.old, self.new)
         document.extra = _renamed_fields(document.extra, self.kind, self.old, self.new)
-        change = _topology_change(devices, links, containers)
+        change = topology_change(devices, links, containers)
         view = document.view.renamed(self.old, self.new)
         if view is not document.view:
             document.view = view
@@ -287,64 +278,6 @@ class Rename(Edit):
         return Change(
             layout=both if placed else frozenset(), paint=both if painted else frozenset(), job=named
         )
-
-
-@dataclass(frozen=True, slots=True)
-class SetPins(Edit):
-    """Pin devices and containers where they are, and let go of others.
-
-    It names only what changes, so that it can be taken back after others have been pinned.
-    """
-
-    pin: frozenset[str] = frozenset()
-    unpin: frozenset[str] = frozenset()
-
-    def _do(self, document: Document) -> tuple[Edit, Change]:
-        for ident in self.pin:
-            if not (document.topology.has_device(ident) or document.topology.has_container(ident)):
-                raise EditRefused(f'Only devices and containers can be pinned, and "{ident}" is neither.')
-        old = document.view.pins
-        new = (old | self.pin) - self.unpin
-        document.view = replace(document.view, pins=new)
-        return SetPins(pin=old - new, unpin=new - old), Change(view=True)
-
-
-@dataclass(frozen=True, slots=True)
-class SetFolds(Edit):
-    """Draw containers as one box each, and open others. Names only what changes, as `SetPins` does."""
-
-    fold: frozenset[str] = frozenset()
-    unfold: frozenset[str] = frozenset()
-
-    def _do(self, document: Document) -> tuple[Edit, Change]:
-        _check_known(document.topology, "container", self.fold)
-        old = document.view.folds
-        new = (old | self.fold) - self.unfold
-        document.view = replace(document.view, folds=new)
-        return SetFolds(fold=old - new, unfold=new - old), Change(view=True)
-
-
-@dataclass(frozen=True, slots=True)
-class SetLinkStyle(Edit):
-    """How links run on the drawing."""
-
-    style: LinkStyle
-
-    def _do(self, document: Document) -> tuple[Edit, Change]:
-        old = document.view.links
-        document.view = replace(document.view, links=LinkStyle(self.style))
-        return SetLinkStyle(old), Change(view=True)
-
-
-@dataclass(frozen=True, slots=True)
-class SetJob(Edit):
-    """Put another job in place."""
-
-    job: JobSpec
-
-    def _do(self, document: Document) -> tuple[Edit, Change]:
-        old, document.job = document.job, self.job
-        return SetJob(old), Change(job=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,47 +357,9 @@ class Load(Edit):
         )
         return undo, change
 
-
-@dataclass(frozen=True, slots=True)
-class Batch(Edit):
-    """Several edits as one: all of them, or none when one is refused."""
-
-    edits: tuple[Edit, ...]
-
-    def _do(self, document: Document) -> tuple[Edit, Change]:
-        undo: list[Edit] = []
-        change = Change()
-        try:
-            for edit in self.edits:
-                inverse, touched = edit._do(document)
-                undo.append(inverse)
-                change |= touched
-        except EditRefused:
-            for inverse in reversed(undo):
-                inverse._do(document)
-            raise
-        return Batch(tuple(reversed(undo))), change
-
-
-def _may_change_gpus(edit: Edit, topology: Topology) -> bool:
-    """Whether an edit that names no job may change how many GPUs work, or which."""
-    if isinstance(edit, Batch):
-        return not _names_job(edit) and any(_may_change_gpus(one, topology) for one in edit.edits)
-    if isinstance(edit, AddParts):
-        return any(device.kind is DeviceKind.GPU for device in edit.devices)
-    if isinstance(edit, RemoveParts):
-        ids: Iterable[str] = edit.device_ids
-    elif isinstance(edit, SetFields) and edit.target == "device" and not _WORKS.isdisjoint(edit.fields):
-        ids = edit.ids
-    elif isinstance(edit, Replace):
-        ids = (device.id for device in edit.devices)
-    else:
-        return False
-    return any(topology.has_device(ident) and topology.device(ident).kind is DeviceKind.GPU for ident in ids)
-
-
-def _names_job(edit: Edit) -> bool:
-    return isinstance(edit, SetJob | Load) or (isinstance(edit, Batch) and any(map(_names_job, edit.edits)))
+    @property
+    def names_job(self) -> bool:
+        return True
 
 
 def _renamed_fields(extra: Mapping[str, Any], kind: ThingKind, old: str, new: str) -> dict[str, Any]:
@@ -476,35 +371,9 @@ def _renamed_fields(extra: Mapping[str, Any], kind: ThingKind, old: str, new: st
     }
 
 
-def _topology_change(
-    devices: Iterable[str], links: Iterable[str], containers: Iterable[str], layout: Iterable[str] = ()
-) -> Change:
-    return Change(
-        frozenset(devices),
-        frozenset(links),
-        frozenset(containers),
-        layout=frozenset(layout),
-        topology_changed=True,
-    )
-
-
 def _adding_first(undo: Sequence[Edit]) -> list[Edit]:
     """A container has to be back before things can move into it again."""
     return sorted(undo, key=lambda edit: not isinstance(edit, AddParts))
-
-
-def _check_known(topology: Topology, kind: str, idents: Iterable[str]) -> None:
-    get = {"device": topology.device, "link": topology.link, "container": topology.container}[kind]
-    for ident in idents:
-        get(ident)
-
-
-def _check_positions(positions: Mapping[str, Position], among: set[str] | None = None) -> None:
-    for ident, (x, y) in positions.items():
-        if among is not None and ident not in among:
-            raise EditRefused(f'A position is given for "{ident}", which is not among the new devices.')
-        if not (math.isfinite(x) and math.isfinite(y) and abs(x) <= 1e9 and abs(y) <= 1e9):
-            raise EditRefused(f'"{ident}" cannot stand at ({x:g}, {y:g}); positions go up to ±1e9.')
 
 
 def _job_without(job: JobSpec, gone: set[str]) -> JobSpec:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -18,18 +18,21 @@ class LinkStyle(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ViewState:
     """`pins` are ids of devices and containers that layouts leave where they are; `folds` are ids of
-    containers that are drawn as one box; `links` is how links run.
+    containers that are drawn as one box; `links` is how links run; `spots` are the centres of containers, in
+    scene units, for as long as nothing in them says where they are.
     """
 
     pins: frozenset[str] = frozenset()
     folds: frozenset[str] = frozenset()
     links: LinkStyle = LinkStyle.CURVED
+    spots: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def without(self, gone: Set[str]) -> ViewState:
         """The same without some ids; the same object where it names none of them."""
-        if self.pins.isdisjoint(gone) and self.folds.isdisjoint(gone):
+        if gone.isdisjoint(self.pins | self.folds | self.spots.keys()):
             return self
-        return replace(self, pins=self.pins - gone, folds=self.folds - gone)
+        spots = {ident: at for ident, at in self.spots.items() if ident not in gone}
+        return replace(self, pins=self.pins - gone, folds=self.folds - gone, spots=spots)
 
     def renamed(self, old: str, new: str) -> ViewState:
         """The same with another id for one thing; the same object where it does not name it."""
@@ -37,7 +40,7 @@ class ViewState:
         def follow(ids: frozenset[str]) -> frozenset[str]:
             return (ids - {old}) | {new} if old in ids else ids
 
-        pins, folds = follow(self.pins), follow(self.folds)
-        if pins is self.pins and folds is self.folds:
+        if old not in self.pins | self.folds | self.spots.keys():
             return self
-        return replace(self, pins=pins, folds=folds)
+        spots = {new if ident == old else ident: at for ident, at in self.spots.items()}
+        return replace(self, pins=follow(self.pins), folds=follow(self.folds), spots=spots)

@@ -43,11 +43,14 @@ class ProjectTopology(_Open):
 
 
 class View(_Open):
-    """How the drawing is looked at: what layouts leave in place, what is folded, how links run."""
+    """How the drawing is looked at: what layouts leave in place, what is folded, how links run, the centres
+    of empty containers.
+    """
 
     pins: list[Ident] = []
     folds: list[Ident] = []
     links: LinkStyle = LinkStyle.CURVED
+    spots: dict[Ident, tuple[float, float]] = {}
 
 
 class ProjectFile(_Open):

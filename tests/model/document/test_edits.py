@@ -27,6 +27,7 @@ from model.document.edits import (
     SetJob,
     SetLinkStyle,
     SetPins,
+    SetSpots,
 )
 from model.document.start import job_for
 from model.document.view_state import LinkStyle, ViewState
@@ -61,7 +62,7 @@ def node_document() -> Document:
         Paint({"node0.gpu0": {"tp": 1, "dp": 0}, "node0.gpu1": {"tp": 0}}),
         {"node0.gpu0": (0.0, 0.0), "node0.gpu1": (40.0, 0.0), "node0.nic0": (0.0, 80.0)},
         "sketch",
-        view=ViewState(frozenset({"node0.gpu0", "node0"}), frozenset({"node0"})),
+        view=ViewState(frozenset({"node0.gpu0", "node0"}), frozenset({"node0"}), spots={"node0": (4.0, 8.0)}),
     )
 
 
@@ -96,6 +97,7 @@ EDITS: list[Edit] = [
     Batch((RemoveParts(("leaf0",)), Connect(_EXTRA_LINK), Rename("device", "node0.gpu1", "second"))),
     SetPins(pin=frozenset({"leaf0", "node0"})),
     SetFolds(fold=frozenset({"rack0", "node0"})),
+    SetSpots({"rack0": (1.0, 2.0), "node0": None}),
     SetLinkStyle(LinkStyle.STRAIGHT),
 ]
 
@@ -194,16 +196,21 @@ def test_load_undone_leaves_older_undo_usable() -> None:
     assert [device.id for device in document.topology.devices()][:2] == ["node0.gpu0", "node0.gpu1"]
 
 
+SPOTS = {"host": (4.0, 8.0)}
+
+
 def test_removing_and_renaming_carry_pins_and_folds_along() -> None:
     document = node_document()
     Rename("container", "node0", "host").apply(document)
-    assert document.view == ViewState(frozenset({"node0.gpu0", "host"}), frozenset({"host"}))
+    assert document.view == ViewState(frozenset({"node0.gpu0", "host"}), frozenset({"host"}), spots=SPOTS)
     assert document.last_change.view
     undo = RemoveParts(("node0.gpu0",), (), ("host",)).apply(document)
     assert document.view == ViewState()
     SetPins(pin=frozenset({"leaf0"})).apply(document)  # what came in between stays when it is taken back
     undo.apply(document)
-    assert document.view == ViewState(frozenset({"node0.gpu0", "host", "leaf0"}), frozenset({"host"}))
+    assert document.view == ViewState(
+        frozenset({"node0.gpu0", "host", "leaf0"}), frozenset({"host"}), spots=SPOTS
+    )
 
 
 def test_only_what_is_there_is_pinned_and_only_containers_fold() -> None:
@@ -211,6 +218,8 @@ def test_only_what_is_there_is_pinned_and_only_containers_fold() -> None:
     for edit, words in (
         (SetPins(pin=frozenset({"node0.nic0--leaf0"})), "Only devices and containers can be pinned"),
         (SetFolds(fold=frozenset({"leaf0"})), "leaf0"),
+        (SetSpots({"leaf0": (0.0, 0.0)}), "leaf0"),
+        (SetSpots({"rack0": (float("nan"), 0.0)}), "positions go up to"),
     ):
         with pytest.raises(EditRefused, match=words):
             edit.apply(document)

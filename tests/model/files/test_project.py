@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from model.document.document import Document
-from model.document.edits import Rename, SetFields, SetLinkStyle
+from model.document.edits import Rename, SetFields, SetLinkStyle, SetSpots
 from model.document.start import job_for
 from model.document.view_state import LinkStyle, ViewState
 from model.errors import InputError
@@ -291,6 +291,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 def test_pins_folds_and_the_style_of_links_are_kept(tmp_path: Path) -> None:
     document = node_document()
     SetLinkStyle(LinkStyle.ORTHOGONAL).apply(document)
+    SetSpots({document.topology.containers()[0].id: (-40.0, 12.5)}).apply(document)
     save_project(document, tmp_path / "p.json")
     assert load_project(tmp_path / "p.json").view == document.view
     write_topology(document, tmp_path / "t.json")
@@ -302,12 +303,14 @@ def test_a_file_without_view_opens_and_what_it_names_in_vain_is_left_out_with_a_
     del older["view"]
     assert project.project_from_json(older, Path("p.json")).view == ViewState()
     data = changed(view={"pins": ["leaf0", "gone", 7], "folds": ["leaf0"], "links": "wavy", "later": [1]})
+    data["view"]["spots"] = {"leaf0": [1, 2], "node0": [1, "x"]}
     document = project.project_from_json(data, Path("p.json"))
     assert document.view == ViewState(pins=frozenset({"leaf0"}))
     assert document.notes == (
         '2 pins left out: there is no "gone".',
         '1 fold left out: there is no "leaf0".',
         'Links are drawn curved: "wavy" is none of curved, straight, orthogonal.',
+        '2 places of containers left out: "leaf0" has none.',
     )
     assert project_json(document)["view"] == {
         "pins": ["leaf0"], "folds": [], "links": "curved", "later": [1],
