@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportSource
+from model.files.exports.step_tables import report_of
 from model.files.project import project_json
 from model.files.topology_json import topology_to_json
 from model.files.traffic_json import traffic_to_json
@@ -15,16 +15,12 @@ def _project(source: ExportSource) -> Exported:
 
 
 def _topology(source: ExportSource) -> Exported:
-    return Exported({"": json_text(topology_to_json(source.document))}, ("The job and the colours.",))
+    return Exported({"": json_text(topology_to_json(source.document))}, ("Left out: the job and the colours.",))
 
 
 def _traffic(source: ExportSource) -> Exported:
-    if source.analysis.report is None:
-        wrong = "; ".join(
-            finding.title for finding in source.analysis.findings if finding.severity == "error"
-        )
-        raise InputError(f"There is no step to export: {wrong or 'the drawing has no GPU that works'}.")
-    return Exported({"": json_text(traffic_to_json(source.analysis))}, ("The drawing: positions and names.",))
+    report_of(source)  # refuses where there is none
+    return Exported({"": json_text(traffic_to_json(source.analysis))}, ("Left out: positions and labels of the drawing.",))
 
 
 FORMATS = (
