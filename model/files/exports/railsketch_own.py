@@ -15,12 +15,16 @@ def _project(source: ExportSource) -> Exported:
 
 
 def _topology(source: ExportSource) -> Exported:
-    return Exported({"": json_text(topology_to_json(source.document))}, ("Left out: the job and the colours.",))
+    return Exported(
+        {"": json_text(topology_to_json(source.document))}, ("Left out: the job and the colours.",)
+    )
 
 
 def _traffic(source: ExportSource) -> Exported:
     report_of(source)  # refuses where there is none
-    return Exported({"": json_text(traffic_to_json(source.analysis))}, ("Left out: positions and labels of the drawing.",))
+    return Exported(
+        {"": json_text(traffic_to_json(source.analysis))}, ("Left out: positions and labels of the drawing.",)
+    )
 
 
 FORMATS = (
