@@ -240,7 +240,7 @@ class MatrixCard(QWidget):
             "B",
             f"bytes that {name} exchanges send from GPU to GPU in a step, over all pairs",
             {
-                kind: sent * len(np.unique(exchange.groups))
+                kind: sent * int(np.count_nonzero(np.bincount(np.ravel(exchange.groups))))
                 for exchange, sent, kind in zip(
                     report.exchanges,
                     report.traffic.sent_bytes_per_gpu.tolist(),

@@ -28,11 +28,20 @@ class Spans:
 def domain_spans(fabric: Fabric, placement: Placement) -> Spans:
     """How far the groups of a placement reach."""
     domain = domains_of(fabric, placement)
-    widest = {
-        key: max((len(np.unique(domain[group])) for group in placement.groups[key]), default=1)
-        for key in _COMPACT
-    }
+    widest = {key: _most_domains([domain[group] for group in placement.groups[key]]) for key in _COMPACT}
     return Spans(widest, domain_name(fabric))
+
+
+def _most_domains(groups: list[IndexArray]) -> int:
+    """Over how many domains the most scattered of some groups reaches."""
+    members = np.concatenate(groups) if groups else np.zeros(0, np.int64)
+    if not len(members):
+        return 1
+    number = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    order = np.lexsort((members, number))
+    number, members = number[order], members[order]
+    fresh = (np.diff(number, prepend=-1) != 0) | (np.diff(members, prepend=members[0]) != 0)
+    return int(np.bincount(number[fresh]).max())
 
 
 def full_mesh(fabric: Fabric, groups: IndexArray) -> BoolArray:
