@@ -25,6 +25,7 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "gpu": ("gpu", "gpuid", "device", "deviceid"),
 }
 _SEPARATORS = (",", ";", "\t", "|")
+_LONGEST_ID = 200
 _NUMBER = re.compile(r"\d{1,9}")
 
 
@@ -117,16 +118,21 @@ def _place(reading: Reading, row: Mapping[str, str], number: int) -> RankPlace |
         reading.broken(f"a local index is a number from 0 on, not {shown(local)}", number)
     elif not host and not gpu:
         reading.broken(f"rank {rank} has neither a host nor a GPU", number)
-    elif host and host_problem(host):
-        reading.broken(host_problem(host), number)
-    elif gpu and (len(gpu) > 200 or not gpu.isprintable()):
+    elif gpu and not _is_id(gpu):
         reading.broken(f"{shown(gpu)} is no id of a GPU", number)
+    elif host and host_problem(host) and not (gpu and _is_id(host)):  # a drawing may call its hosts anything
+        reading.broken(host_problem(host), number)
     elif _NUMBER.fullmatch(gpu) and not local:
         # People who make such a table number the GPUs of a host; ids of devices are seldom bare numbers.
         return RankPlace(int(rank), host, int(gpu), line=number)
     else:
         return RankPlace(int(rank), host, int(local) if local else None, gpu or None, number)
     return None
+
+
+def _is_id(text: str) -> bool:
+    """Whether a drawing could call something so."""
+    return len(text) <= _LONGEST_ID and text.isprintable()
 
 
 def _check_shared(reading: Reading, places: Sequence[RankPlace]) -> None:

@@ -73,7 +73,8 @@ def test_a_job_survives_json_pickle_and_hashing() -> None:
         ("parallel.tp=eight", 'job field parallel.tp must be a whole number, not "eight"'),
         ("parallel.tp=0", "job field parallel.tp must be at least 1, not 0"),
         ("overlap.foo=1", "the job has no field overlap.foo; there are overlap.gradients, "
-         "overlap.parameters, overlap.pipeline, overlap.tensor, overlap.experts, overlap.bucket_bytes, overlap.sm_share"),
+         "overlap.parameters, overlap.pipeline, overlap.tensor, overlap.experts, overlap.bucket_bytes, "
+         "overlap.sm_share"),
         ("parallel.tp.x=1", "job field parallel.tp has no parts, so parallel.tp.x cannot be set"),
         ("collectives.zoo.x=1", "the job has no field collectives.zoo; there are collectives.tp, "
          "collectives.cp, collectives.ep, collectives.dp"),

@@ -227,6 +227,11 @@ def test_pxb_is_a_switch_above_the_switches_of_pix() -> None:
     assert _rails(result) == {"NIC0": 0, "NIC1": 1}
 
 
+def test_a_log_of_a_month_is_refused_before_it_is_read() -> None:
+    with pytest.raises(InputError, match=r"has 200,003 lines; .* cut out the part with the output"):
+        imported(text("\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n" + "step 1\n" * 200_000))
+
+
 def test_unknown_cell_is_an_error_with_its_line_or_left_out() -> None:
     source = text(hgx(4).text().replace("NODE", "NEAR", 1))
     with pytest.raises(InputError, match=r"line 2: the cell 'NEAR' of row GPU0"):
@@ -245,11 +250,6 @@ def test_text_without_a_table_is_refused() -> None:
 
 
 @given(node=nodes(), damage=st.sampled_from(sorted(DAMAGES)))
-def test_a_log_of_a_month_is_refused_before_it_is_read() -> None:
-    with pytest.raises(InputError, match=r"has 200,003 lines; .* cut out the part with the output"):
-        imported(text("\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n" + "step 1\n" * 200_000))
-
-
 def test_damaged_pastes_give_the_same_host_or_say_what_was_repaired(node: Node, damage: str) -> None:
     whole = imported(text(node.text()), "nvidia-smi-topo")
     damaged = imported(text(DAMAGES[damage](node)), "nvidia-smi-topo")

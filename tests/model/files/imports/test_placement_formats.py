@@ -99,6 +99,13 @@ def test_rank_map_of_ours_keeps_ids_of_gpus() -> None:
     ]
 
 
+def test_rank_map_of_ours_takes_hosts_by_any_name_of_a_drawing() -> None:
+    rows = 'rank,host,local,gpu\n0,"my ""big"" node",0,"my ""big"" node.gpu0"\n'
+    assert placement(text(rows)).ranks[0].gpu == 'my "big" node.gpu0'
+    with pytest.raises(InputError, match="is no name of a host"):
+        placement(text('rank,host,local\n0,"my ""big"" node",0\n'))
+
+
 def test_two_ranks_on_one_gpu_are_told() -> None:
     one = imported(text("rank,host,local\n0,a,0\n1,a,0\n"), "rank-map-csv")
     note = next(note for note in one.notes if note.kind == "contradictory")
