@@ -106,7 +106,8 @@ class AppContext(QObject):
     def set_analysis(self, analysis: Analysis) -> None:
         """Show a result; it is stale when an edit came after the revision that it is of.
 
-        Without a report (the job is illegal) the last legal step stays, and the playhead in it.
+        Without a report (the job is illegal) the last legal step stays, and the playhead in it; it goes with
+        the last device.
         """
         self.analysis = analysis
         report = analysis.report
@@ -115,8 +116,16 @@ class AppContext(QObject):
             if self.traffic_of is not None and not report.bytes_by_dimension[self.traffic_of].any():
                 self.set_traffic_of(None)  # the job is not cut by it any more
             self.playback.set_step(report.totals.time_s, report.segments.start_s.tolist())
+        elif not self.document.document.topology.devices():
+            self._report, self._narrowed = None, {}
+            self.playback.set_step(0.0)
         self.analysis_changed.emit()
         self._set_stale(analysis.revision < self._stale_from)
+
+    @property
+    def last_report(self) -> StepReport | None:
+        """The last legal step of what is drawn."""
+        return self._report
 
     @property
     def shown_report(self) -> StepReport | None:

@@ -259,7 +259,7 @@ class MainWindow(QMainWindow):
         for spec in ACTIONS.values():
             if spec.group == "tool":
                 tool = cast(Tool, spec.id.removeprefix("tool."))
-                handlers[spec.id] = partial(context.set_tool, tool)
+                handlers[spec.id] = partial(self._take_tool, tool)
         on_canvas: Mapping[str, Callable[[CanvasView], object]] = {
             "view.fit": lambda canvas: canvas.fit(),
             "view.fit_selection": lambda canvas: canvas.fit_selection(),
@@ -270,6 +270,11 @@ class MainWindow(QMainWindow):
         for ident, run in on_canvas.items():
             handlers[ident] = partial(self._on_canvas, run)
         return handlers
+
+    def _take_tool(self, tool: Tool) -> None:
+        """A tool works on the canvas, which then gets the keys too (the brushes 0 – 9, arrows, Esc)."""
+        self.context.set_tool(tool)
+        self._on_canvas(lambda canvas: canvas.setFocus())
 
     def _on_canvas(self, run: Callable[[CanvasView], object]) -> None:
         if self.workspace is not None:

@@ -79,6 +79,11 @@ def format_percent(fraction: float) -> str:
     return f"{three_digits(fraction * 100)} %"
 
 
+def format_share(fraction: float) -> str:
+    """A share as percent; what is there but less than two decimals show is "< 0.01 %"."""
+    return "< 0.01 %" if 0 < fraction < 1e-4 else format_percent(fraction)
+
+
 def format_power(watts: float) -> str:
     """Power in kilowatts: 10200 → "10.2 kW"."""
     return f"{three_digits(watts / 1000)} kW"

@@ -95,7 +95,7 @@ class FocusCard(QFrame):
     def place(self, right: int, top: int, bottom: int) -> None:
         """Stand at the right below a height, above another."""
         height = min(self.sizeHint().height(), max(120, bottom - top))
-        width = min(WIDTH, max(_LEAST_WIDTH, right // 2))
+        width = min(WIDTH, max(_LEAST_WIDTH, right * 2 // 5))  # the drawing keeps the larger part
         self.setGeometry(right - width, top, width, height)
 
     # What it says

@@ -80,6 +80,7 @@ class HoverCard(QWidget):
         y = at.y() + 18 if at.y() + 18 + size.height() <= view.height() else at.y() - 18 - size.height()
         self.move(round(max(0.0, x)), round(max(0.0, y)))
         self.show()
+        self.raise_()  # over the legend, which is placed anew when its size changes
         self.update()
 
     def _size(self, text: CardText) -> QSize:
@@ -270,11 +271,11 @@ def _device_text(scene: Scene, row: int) -> CardText:
     if second:
         lines.append(f"{second} ports")
     elif device.rail is not None:
-        lines.append(f"rail {device.rail}")
+        lines.append(f"Rail {device.rail}")
     if device.kind is DeviceKind.GPU:
         lines += _rank_lines(scene, device.id)
     links = len(scene.index.links_of(row))
-    lines.append(plural(links, "link") if links else "not connected yet")
+    lines.append(plural(links, "link") if links else "Not connected yet")
     return CardText(device.id, short_model(device.model), tuple(lines))
 
 
@@ -283,14 +284,14 @@ def _rank_lines(scene: Scene, ident: str) -> list[str]:
         return []
     placement = scene.report.placement
     if ident not in placement.gpus:
-        return ["not placed"]
+        return ["Not placed"]
     place = placement.gpus.index(ident)
     rank = int(placement.rank[place])
     if rank < 0:
-        return ["not placed"]
+        return ["Not placed"]
     where = " · ".join(
-        f"{name} {int(placement.coordinates[name][place])}"
+        f"{dimension_name(name)} {int(placement.coordinates[name][place])}"
         for name in DIMENSIONS
         if name in placement.coordinates
     )
-    return [f"rank {rank}: {where}"]
+    return [f"Rank {rank}: {where}"]

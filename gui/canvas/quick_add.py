@@ -152,8 +152,9 @@ class QuickAdd(QFrame):
         self.field.clear()
         self._text_changed("")
         room = self._canvas.viewport().size()
+        most = self.field.sizeHint().height() + 20 + _MOST_ROWS * _ROW  # what is offered must be in sight
         x = max(0, min(round(view.x()), room.width() - self.width()))
-        y = max(0, min(round(view.y()), room.height() - 60))
+        y = max(0, min(round(view.y()), room.height() - most))
         self.move(QPoint(x, y))
         self.show()
         self.raise_()

@@ -60,11 +60,7 @@ class Panel(QWidget):
         )
 
     def _take_report(self) -> None:
-        analysis = self.context.analysis
-        if analysis is None:
-            self.report = None
-        elif analysis.report is not None:
-            self.report = analysis.report
+        self.report = self.context.last_report
 
     def _analysis_changed(self) -> None:
         self._take_report()

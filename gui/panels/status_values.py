@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from model.document.document import Document
 from model.step.report import Analysis, Figure, StepReport
-from model.text import format_percent, format_ratio, format_seconds, three_digits
+from model.text import format_percent, format_ratio, format_seconds, format_share, three_digits
 from model.topology.types import DeviceKind
 
 EXPOSED_WARNING = 0.10
-LEAST_SHARE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def entries(document: Document, analysis: Analysis | None) -> dict[str, Entry]:
         "mfu": Entry("MFU", format_percent(totals.mfu), "", figures.get("step.mfu")),
         "exposed": Entry(
             "Exposed communication",
-            format_percent(share) if share == 0 or share >= LEAST_SHARE else "< 0.01 %",
+            format_share(share),
             "warning" if share > EXPOSED_WARNING else "",
             _exposed_figure(report, share),
         ),

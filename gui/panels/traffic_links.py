@@ -17,7 +17,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
@@ -32,10 +32,11 @@ from gui.panels.panel_paint import draw_load_bar, draw_text
 from gui.panels.traffic_links_rows import LinkLoad, LinkOrder, LinkTable, link_figures, load_summary
 from gui.widgets.figure import derivation_html
 from model.step.report import Figure, StepReport
-from model.text import format_percent, format_seconds
+from model.text import format_seconds, format_share
 
 Index = QModelIndex | QPersistentModelIndex
 ROW_HEIGHT = 36
+_EMPTY = "No link carries anything: connect GPUs that exchange, or cut the job over more of them."
 _RIGHT = Qt.AlignmentFlag.AlignRight
 
 
@@ -215,7 +216,7 @@ class LinkDelegate(QStyledItemDelegate):
         text = format_seconds(cost) if cost > 0 else "0 ms"
         draw_text(painter, top, text, theme.font(12, 700), theme.color(token), _RIGHT)
         draw_text(
-            painter, bottom, format_percent(table.share(row)), theme.font(11), theme.color("text-3"), _RIGHT
+            painter, bottom, format_share(table.share(row)), theme.font(11), theme.color("text-3"), _RIGHT
         )
 
 
@@ -276,6 +277,16 @@ class LinkList(QListView):
             return None
         figures = link_figures(table.report, table.directed(index.row()))
         return f"Cost of {table.title(index.row())}", figures["Cost a step"]
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.links.table is not None and not len(self.links.table):
+            theme = self._context.theme.current
+            with QPainter(self.viewport()) as painter:
+                painter.setFont(theme.font(11))
+                painter.setPen(theme.color("text-2"))
+                words = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop
+                painter.drawText(self.viewport().rect().adjusted(0, 6, -6, 0), words, _EMPTY)
 
     def keyPressEvent(self, event: Any) -> None:
         before = self.currentIndex()

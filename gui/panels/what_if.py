@@ -33,6 +33,9 @@ def what_if_text(result: WhatIf) -> str:
     """The answer in a line."""
     if not changes(result):
         return f"step stays at {format_seconds(result.before_s)}"
+    before, after = format_seconds(result.before_s), format_seconds(result.time_s)
+    if before == after:  # three digits do not tell them apart
+        return f"step {before} {'−' if result.saved_s > 0 else '+'}{format_seconds(abs(result.saved_s))}"
     return f"step {step_change(result.before_s, result.time_s)}"
 
 
