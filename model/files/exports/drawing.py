@@ -125,6 +125,17 @@ def scale_up_domains(topology: Topology) -> dict[str, str]:
     return {gpu: first.setdefault(sets.root(gpu), gpu) for gpu in gpus}
 
 
+def wide_domains(topology: Topology) -> tuple[tuple[Host, ...], ...]:
+    """The hosts of each scale-up domain that spans several. A host is in one if all its working GPUs are."""
+    domains = scale_up_domains(topology)
+    members: dict[str, list[Host]] = {}
+    for host in hosts_of(topology):
+        own = {domains[gpu.id] for gpu in host.of_kind(DeviceKind.GPU) if gpu.id in domains}
+        if len(own) == 1:
+            members.setdefault(own.pop(), []).append(host)
+    return tuple(tuple(hosts) for hosts in members.values() if len(hosts) > 1)
+
+
 def works(thing: Device | Link) -> bool:
     """Whether a device or link is there for a running job: not down, and a link carries something."""
     if isinstance(thing, Link):

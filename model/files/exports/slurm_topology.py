@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,12 @@ import yaml
 
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportOption, ExportSource
-from model.files.exports.drawing import Host, hosts_of, not_working, scale_up_domains
+from model.files.exports.drawing import Host, hosts_of, not_working, wide_domains, works
 from model.files.exports.safe_names import HOST_NAMES, renamed, safe_names
 from model.files.exports.switch_tree import SwitchTree, TreeSwitch, switch_tree
 from model.files.imports.hostlist import fold
 from model.text import name_list, plural
+from model.topology.graph import Topology
 from model.topology.types import DeviceKind
 
 _KINDS = (("tree", "Tree of switches"), ("block", "Blocks, one for each NVLink domain"))
@@ -35,48 +36,36 @@ class Blocks:
 def nvlink_blocks(source: ExportSource) -> Blocks:
     """The blocks of a drawing. Raises `InputError` where no NVLink domain spans hosts."""
     topology = source.document.topology
-    domains = scale_up_domains(topology)
-    members: dict[str, list[Host]] = {}
-    alone = []
-    for host in hosts_of(topology):
-        own = list(
-            dict.fromkeys(domains[gpu.id] for gpu in host.of_kind(DeviceKind.GPU) if gpu.id in domains)
-        )
-        if len(own) == 1:
-            members.setdefault(own[0], []).append(host)
-        elif own:
-            alone.append(host.id)
-    wide = {domain: hosts for domain, hosts in members.items() if len(hosts) > 1}
+    wide = wide_domains(topology)
     if not wide:
         raise InputError(
             "No NVLink domain of the drawing spans several hosts, so there are no blocks; write the tree."
         )
-    alone += [host.id for domain, hosts in members.items() if domain not in wide for host in hosts]
-    sizes = [min(len(hosts) for hosts in wide.values())]
+    sizes = [min(len(hosts) for hosts in wide)]
     while 2 * sizes[-1] <= sizes[0] * len(wide):
         sizes.append(2 * sizes[-1])
-    left_out = []
+    inside = {host.id for hosts in wide for host in hosts}
+    alone = [
+        host.id
+        for host in hosts_of(topology)
+        if host.id not in inside and any(works(gpu) for gpu in host.of_kind(DeviceKind.GPU))
+    ]
+    left_out: tuple[str, ...] = ()
     if alone:
-        left_out.append(f"Left out: {plural(len(alone), 'host')} in no block: {name_list(alone)}.")
-    named = _block_names(source, wide)
-    return Blocks(
-        {named[one]: tuple(h.id for h in hosts) for one, hosts in wide.items()}, tuple(sizes), tuple(left_out)
-    )
+        left_out = (f"Left out: {plural(len(alone), 'host')} in no block: {name_list(alone)}.",)
+    named = zip(_block_names(topology, wide), wide, strict=True)
+    return Blocks({name: tuple(host.id for host in hosts) for name, hosts in named}, tuple(sizes), left_out)
 
 
-def _block_names(source: ExportSource, wide: Mapping[str, list[Host]]) -> dict[str, str]:
+def _block_names(topology: Topology, wide: Sequence[Sequence[Host]]) -> list[str]:
     """Named by the container that holds just the hosts of a domain (its rack), else numbered."""
-    boxes = {box.id: box for box in source.document.topology.containers()}
-    parents = {
-        domain: {boxes[host.id].parent if host.id in boxes else None for host in hosts}
-        for domain, hosts in wide.items()
-    }
-    used = [next(iter(own)) for own in parents.values() if len(own) == 1]
-    names = {}
-    for place, (domain, own) in enumerate(parents.items(), 1):
-        only = next(iter(own)) if len(own) == 1 else None
-        names[domain] = only if only is not None and used.count(only) == 1 else f"block{place:03d}"
-    return names
+    boxes = {box.id: box for box in topology.containers()}
+    parents = [{boxes[host.id].parent if host.id in boxes else None for host in hosts} for hosts in wide]
+    around = [next(iter(own)) if len(own) == 1 else None for own in parents]
+    return [
+        only if only is not None and around.count(only) == 1 else f"block{place:03d}"
+        for place, only in enumerate(around, 1)
+    ]
 
 
 def tree_of(source: ExportSource) -> SwitchTree:

@@ -9,12 +9,11 @@ from typing import Any
 import yaml
 
 from model.files.exporting import Exported, ExportFormat, ExportSource
-from model.files.exports.drawing import Host, hosts_of, scale_up_domains
+from model.files.exports.drawing import wide_domains
 from model.files.exports.safe_names import HOST_NAMES, renamed, safe_names
 from model.files.exports.slurm_topology import tree_notes, tree_of
 from model.files.exports.switch_tree import SwitchTree, TreeSwitch
 from model.files.imports.hostlist import fold, split
-from model.topology.types import DeviceKind
 
 DOMAIN_LABEL = "accelerator.topograph.run/domain"
 _MODEL_DOMAIN = "accelerator.topology.test/domain"
@@ -68,15 +67,7 @@ def _names(tree: SwitchTree) -> tuple[dict[str, str], dict[str, str]]:
 
 def _domains(source: ExportSource) -> dict[str, str]:
     """The NVLink domain of each host in one that spans hosts, "nvl1" first."""
-    topology = source.document.topology
-    of_gpu = scale_up_domains(topology)
-    members: dict[str, list[Host]] = {}
-    for host in hosts_of(topology):
-        for domain in dict.fromkeys(
-            of_gpu[gpu.id] for gpu in host.of_kind(DeviceKind.GPU) if gpu.id in of_gpu
-        ):
-            members.setdefault(domain, []).append(host)
-    wide = [hosts for hosts in members.values() if len(hosts) > 1]
+    wide = wide_domains(source.document.topology)
     return {host.id: f"nvl{number}" for number, hosts in enumerate(wide, 1) for host in hosts}
 
 
