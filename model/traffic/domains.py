@@ -52,13 +52,18 @@ def full_mesh(fabric: Fabric, groups: IndexArray) -> BoolArray:
     joins = np.isin(fabric.link_kind, scale_up) & is_gpu[a] & is_gpu[b] & (fabric.usable > 0)
     if not joins.any():
         return np.zeros(len(groups), np.bool_)
-    count = len(fabric.device_ids)
-    linked = np.minimum(a, b)[joins] * count + np.maximum(a, b)[joins]
-    one, other = np.triu_indices(groups.shape[1], 1)
-    members = groups.astype(np.int64)
-    low, high = (order(members[:, one], members[:, other]) for order in (np.minimum, np.maximum))
-    joined = np.isin(low * count + high, linked)
-    return np.asarray(joined.all(axis=1), np.bool_)
+    count, size = len(fabric.device_ids), groups.shape[1]
+    linked = np.unique(np.minimum(a, b)[joins] * count + np.maximum(a, b)[joins])
+    peers = np.bincount(np.concatenate((linked // count, linked % count)), minlength=count)
+    # Pairs grow with the square of a group, so they are looked at only where every member has links enough.
+    enough = np.flatnonzero((peers[groups] >= size - 1).all(axis=1))
+    found = np.zeros(len(groups), np.bool_)
+    if len(enough):
+        one, other = np.triu_indices(size, 1)
+        members = groups[enough].astype(np.int64)
+        low, high = (order(members[:, one], members[:, other]) for order in (np.minimum, np.maximum))
+        found[enough] = np.isin(low * count + high, linked).all(axis=1)
+    return found
 
 
 def domains_of(fabric: Fabric, placement: Placement) -> IndexArray:

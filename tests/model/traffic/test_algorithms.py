@@ -162,6 +162,17 @@ def test_which_groups_are_a_full_mesh() -> None:
     assert not is_mesh(compile_fabric(hgx(1)), groups).any()
 
 
+def test_a_group_larger_than_any_mesh_costs_no_look_at_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 16,384 replicas there are 134 million pairs."""
+    sketch = Sketch()
+    sketch.add(DeviceKind.GPU, *(f"far{n}" for n in range(16_384)), model="mi300x")
+    sketch.add(DeviceKind.GPU, "g0", "g1", model="mi300x")
+    sketch.join("g0", "g1", LinkKind.XGMI, 64e9)
+    fabric = compile_fabric(sketch.topology())
+    monkeypatch.delattr(np, "triu_indices")
+    assert is_mesh(fabric, np.arange(16_386)[None, :]).tolist() == [False]
+
+
 def test_sharp_by_hand() -> None:
     """S = 1000, two hosts of two on two rails. Inside: scatter and gather, 2 · 1/2 · 1000 out of each GPU.
     On each rail 500 up from each NIC to the leaf, which is the root, and 500 down. A ring's NIC carries 750.
