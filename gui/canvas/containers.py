@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gui.canvas.hit import hit, tray_at
-from model.document.edits import AddParts, Edit
+from model.document.document import Position
+from model.document.edits import AddParts, Batch, Edit, SetSpots
 from model.document.rack_edits import free_name, group
 from model.errors import RailsketchError
 from model.text import plural
@@ -39,11 +40,18 @@ def drop_container(view: CanvasView, kind: ContainerKind, scene: QPointF) -> Non
     ids: frozenset[str] = frozenset() if inner is None else frozenset({inner})
     if inner is not None and view.context.selection.intersection(_around(topology, at)):
         ids = view.context.selection
-    put_container(view, kind, ids, at)
+    put_container(view, kind, ids, at, (scene.x(), scene.y()))
 
 
-def put_container(view: CanvasView, kind: ContainerKind, ids: frozenset[str], at: str | None = None) -> None:
-    """Put a container around things, or without any an empty one into what is around `at`, as one step."""
+def put_container(
+    view: CanvasView,
+    kind: ContainerKind,
+    ids: frozenset[str],
+    at: str | None = None,
+    spot: Position | None = None,
+) -> None:
+    """Put a container around things, or without any an empty one at `spot` into what is around `at`, as one
+    step."""
     document = view.context.document.document
     name = free_name(document.topology, kind.value)
     edit: Edit
@@ -56,6 +64,8 @@ def put_container(view: CanvasView, kind: ContainerKind, ids: frozenset[str], at
                 (box for box in _around(document.topology, at) if _larger(document.topology, box, kind)), None
             )
             edit = AddParts(containers=(Container(name, kind, parent=around),))
+            if spot is not None:
+                edit = Batch((edit, SetSpots({name: spot})))
             text = f"Add {name}"
         view.context.document.push(edit, text)
     except RailsketchError as refused:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.document.document import Change, Document
+from model.document.document import Change, Document, Position
 from model.topology.footprint import CONTAINER_PADDING, CONTAINER_TITLE, FOOTPRINT, GRID
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
 
@@ -39,9 +39,9 @@ class SceneIndex:
     Devices: `device_ids`, `centre` (n, 2), `half` (n, 2) half sizes, `kind`, `state`, `parent` (container
     row or -1). Links: `link_ids`, `ends` (m, 2) device rows, `link_kind`, `link_state`, `cables`, `capacity`
     and `nominal` bytes/s of one direction. Containers: `container_ids`, `hull` (c, 4) x0 y0 x1 y1,
-    `container_parent`, `depth`, `title_below` (the name stands at the bottom). `version` counts changes,
-    `structure` those that are more than another place, `wiring` those of what there is and what is joined,
-    and `places` those of where it stands.
+    `container_parent`, `depth`, `title_below` (the name stands at the bottom), and `spots`, the centres of
+    empty ones by id. `version` counts changes, `structure` those that are more than another place, `wiring`
+    those of what there is and what is joined, and `places` those of where it stands.
     """
 
     link_ids: list[str]
@@ -73,6 +73,7 @@ class SceneIndex:
         self.device_row = {ident: row for row, ident in enumerate(self.device_ids)}
         self.container_ids = [container.id for container in self.containers]
         self.container_row = {ident: row for row, ident in enumerate(self.container_ids)}
+        self.spots = dict(document.view.spots)
         layout = document.layout
         self.centre = np.array(
             [layout.get(ident, (0.0, 0.0)) for ident in self.device_ids], dtype=np.float64
@@ -90,6 +91,8 @@ class SceneIndex:
 
         Gives whether devices, links or containers came or went.
         """
+        if change.view and self.spots != document.view.spots:
+            self.show_spots(document.view.spots)
         if not (change.devices or change.links or change.containers or change.layout or change.whole):
             return False
         topology = document.topology
@@ -274,14 +277,17 @@ class SceneIndex:
         np.maximum.at(self.hull[:, 2:], owner, self.hull[above, 2:])
 
     def _place_empty(self, rows: RowArray) -> None:
-        """Empty containers in lines below what their container holds; where nothing says where that is, side
-        by side above the origin."""
+        """Empty containers where a hand put them, else in lines below what their container holds; where
+        nothing says where that is, side by side above the origin."""
         width, height = EMPTY_CONTAINER
         small_width, small_height = EMPTY_INSIDE
         found: dict[int, list[int]] = {}
         for row in rows.tolist():
-            owner = int(self.container_parent[row])
-            if owner >= 0 and self.hull[owner, 0] <= self.hull[owner, 2]:
+            owner, spot = int(self.container_parent[row]), self.spots.get(self.container_ids[row])
+            if spot is not None:
+                half = np.array(EMPTY_CONTAINER if owner < 0 else EMPTY_INSIDE) / 2
+                self.hull[row] = (*(spot - half), *(spot + half))
+            elif owner >= 0 and self.hull[owner, 0] <= self.hull[owner, 2]:
                 found.setdefault(owner, []).append(row)
             else:
                 left = row * (width + GRID)
@@ -394,6 +400,13 @@ class SceneIndex:
     def place(self, rows: IntArray, centres: FloatArray) -> None:
         """Put devices somewhere on the drawing only, on their way to where the document has them."""
         self.centre[rows] = centres
+        self._fit_hulls()
+        self.version += 1
+        self.places += 1
+
+    def show_spots(self, spots: Mapping[str, Position]) -> None:
+        """Draw empty containers at these centres, as the document has them or while a hand drags them."""
+        self.spots = dict(spots)
         self._fit_hulls()
         self.version += 1
         self.places += 1

@@ -8,6 +8,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
+from gui.canvas.empty_frames import movable_frames
 from gui.canvas.hit import Hit, caught
 from gui.canvas.scene_index import FloatArray, IntArray
 from gui.canvas.snapping import REACH_PX, Guide, Snapper, paint_guides, snapping_boxes
@@ -15,7 +16,8 @@ from gui.canvas.tools.base import Pointer, Tool
 from gui.canvas.tools.connect import ConnectTool
 from gui.canvas.tools.rehousing import NewHome, Rehousing, homes_text, rehousing
 from model.document import clipboard
-from model.document.edits import Batch, Move
+from model.document.document import Position
+from model.document.edits import Batch, Edit, Move, SetSpots
 from model.errors import EditRefused
 from model.text import plural
 from model.topology.footprint import GRID
@@ -36,6 +38,7 @@ class SelectTool(Tool):
         self._hit: Hit | None = None
         self._band: QRectF | None = None
         self._rows: IntArray | None = None
+        self._frames: dict[str, Position] = {}
         self._grabbed = 0
         self._shift = (0.0, 0.0)
         self._copying = False
@@ -143,6 +146,7 @@ class SelectTool(Tool):
     def _begin_drag(self, at: Pointer) -> None:
         index = self.view.scene_data.index
         self._rows = index.device_rows(self.context.selection)
+        self._frames = movable_frames(index, self.context.selection)
         begun_with = self._pressed or at
         self._copying = any(
             pointer.has(key)
@@ -161,14 +165,14 @@ class SelectTool(Tool):
         if len(self._rows) and self.context.preferences.snap_to_parts and self.view.painter.far is None:
             others, self._box = snapping_boxes(self.view.painter, self._rows, self.context.selection)
             self._snapper = Snapper(others, self._box)
-        if len(self._rows) and not self._copying:
+        if (len(self._rows) or self._frames) and not self._copying:
             self._rehousing = rehousing(self.view, begun_with.scene)
 
     def _drag(self, at: Pointer) -> None:
         """Shift the selection: to the lines of what is near, else so that the device in hand stands on the
         grid; with Shift held just where the hand is.
         """
-        if self._pressed is None or self._rows is None or not len(self._rows):
+        if self._pressed is None or self._rows is None or not (len(self._rows) or self._frames):
             return
         way = at.scene - self._pressed.scene
         shift, guides = self._snapped(np.array((way.x(), way.y())), at)
@@ -183,6 +187,8 @@ class SelectTool(Tool):
             step = (shift[0] - self._shift[0], shift[1] - self._shift[1])
             self.view.scene_data.index.snapshot_move(self._rows, *step)
         self._shift = shift
+        if self._live and self._frames:
+            self.view.scene_data.index.show_spots(self._document_spots() | self._shifted_frames())
         self.view.refresh()
 
     def _snapped(self, way: FloatArray, at: Pointer) -> tuple[tuple[float, float], tuple[Guide, ...]]:
@@ -208,9 +214,9 @@ class SelectTool(Tool):
 
     def _finish_drag(self) -> None:
         rows, shift, copying = self._rows, self._shift, self._copying
-        ids, homes = self.context.selection, self._homes
+        ids, homes, frames = self.context.selection, self._homes, self._shifted_frames()
         self._put_back()
-        if rows is None or shift == (0.0, 0.0) or not len(rows):
+        if rows is None or shift == (0.0, 0.0) or not (len(rows) or frames):
             return
         document = self.context.document
         if copying:
@@ -220,18 +226,30 @@ class SelectTool(Tool):
         names = [index.device_ids[row] for row in rows.tolist()]
         there = index.centre[rows] + shift
         positions = {name: (x, y) for name, (x, y) in zip(names, there.tolist(), strict=True)}
-        what = names[0] if len(names) == 1 else plural(len(names), "device")
-        move, text = Move(positions), f"Move {what}"
+        edits: list[Edit] = [Move(positions)] if positions else []
+        if frames:
+            edits.append(SetSpots(frames))
+        if homes and self._rehousing is not None:
+            edits.extend(self._rehousing.edits(homes))
+        moved = names or list(frames)
+        what = moved[0] if len(moved) == 1 else plural(len(moved), "device" if names else "container")
+        text = f"Move {what} {homes_text(homes)}" if homes else f"Move {what}"
         try:
-            if homes and self._rehousing is not None:
-                edits = self._rehousing.edits(homes)
-                document.push(Batch((move, *edits)), f"{text} {homes_text(homes)}")
-            else:
-                document.push(move, text)
+            document.push(edits[0] if len(edits) == 1 else Batch(tuple(edits)), text)
         except EditRefused as refused:
             self.context.say(str(refused))
 
+    def _document_spots(self) -> dict[str, Position]:
+        return dict(self.context.document.document.view.spots)
+
+    def _shifted_frames(self) -> dict[str, Position]:
+        """Where the empty containers that are dragged stand now."""
+        dx, dy = self._shift
+        return {ident: (x + dx, y + dy) for ident, (x, y) in self._frames.items()}
+
     def _put_back(self) -> None:
+        if self._live and self._frames and self._shift != (0.0, 0.0):
+            self.view.scene_data.index.show_spots(self._document_spots())
         if self._live and self._rows is not None and self._shift != (0.0, 0.0):
             self.view.scene_data.index.snapshot_move(self._rows, -self._shift[0], -self._shift[1])
         self._shift = (0.0, 0.0)
@@ -243,7 +261,7 @@ class SelectTool(Tool):
 
     def _forget(self) -> None:
         self._pressed = self._hit = self._band = self._rows = self._snapper = self._rehousing = None
-        self._guides, self._homes = (), ()
+        self._guides, self._homes, self._frames = (), (), {}
         self._copying = self._live = False
         self.view.refresh()
 

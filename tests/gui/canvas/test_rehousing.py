@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from gui.canvas.containers import drop_container
 from gui.canvas.view import CanvasView
 from model.document.edits import AddParts, SetFolds
 from model.topology.types import Container, ContainerKind, Device, DeviceKind
@@ -151,3 +152,51 @@ def test_into_a_folded_host(drawn: CanvasView, hand: Hand) -> None:
     drawn.grab()
     hand.drag(hand.at("leaf1"), hand.at("other.gpu0", dx=30))
     assert parent(drawn, "leaf1") == "other"
+
+
+def spot(view: CanvasView, ident: str) -> tuple[float, float]:
+    x0, y0, x1, y1 = view.scene_data.index.hull[view.scene_data.index.container_row[ident]].tolist()
+    return ((x0 + x1) / 2, (y0 + y1) / 2)
+
+
+def test_an_empty_rack_stands_where_it_was_dropped_and_moves(drawn: CanvasView, hand: Hand) -> None:
+    drop_container(drawn, ContainerKind.RACK, QPointF(200.0, 300.0))
+    drawn.fit()
+    drawn.grab()
+    assert spot(drawn, "rack0") == (200.0, 300.0)
+    before = drawn.context.document.document.checksum()
+    hand.drag(
+        title(drawn, hand, "rack0"), title(drawn, hand, "rack0") + hand.pixel((0, 60)) - hand.pixel((0, 0))
+    )
+    assert spot(drawn, "rack0")[1] == pytest.approx(360.0)
+    assert drawn.context.document.undo_stack.undoText() == "Move rack0"
+    drawn.context.document.undo_stack.undo()
+    assert spot(drawn, "rack0") == (200.0, 300.0)
+    assert drawn.context.document.document.checksum() == before
+
+
+def test_an_empty_tray_goes_into_an_empty_rack_and_along_with_it(drawn: CanvasView, hand: Hand) -> None:
+    drop_container(drawn, ContainerKind.RACK, QPointF(200.0, 300.0))
+    drop_container(drawn, ContainerKind.TRAY, QPointF(700.0, 300.0))
+    drawn.fit()
+    drawn.grab()
+    hand.drag(title(drawn, hand, "tray0"), hand.pixel((180.0, 300.0)))
+    topology = drawn.context.document.document.topology
+    assert (topology.container("tray0").parent, topology.container("tray0").u) == ("rack0", 1)
+    inside = spot(drawn, "tray0")
+    hand.drag(
+        title(drawn, hand, "rack0"), title(drawn, hand, "rack0") + hand.pixel((0, 60)) - hand.pixel((0, 0))
+    )
+    assert spot(drawn, "tray0") == pytest.approx((inside[0], inside[1] + 60.0))
+
+
+def test_escape_leaves_an_empty_rack_where_it_was(drawn: CanvasView, hand: Hand) -> None:
+    drop_container(drawn, ContainerKind.RACK, QPointF(200.0, 300.0))
+    drawn.fit()
+    drawn.grab()
+    start = title(drawn, hand, "rack0")
+    hand.drag(start, start + QPoint(50, 40), release=False)
+    assert spot(drawn, "rack0") != (200.0, 300.0)
+    QTest.keyClick(drawn.viewport(), Qt.Key.Key_Escape)
+    assert spot(drawn, "rack0") == (200.0, 300.0)
+    QTest.mouseRelease(drawn.viewport(), Qt.MouseButton.LeftButton)
