@@ -6,9 +6,13 @@ the old loads; what an analysis costs is in `engine`.
 
 from __future__ import annotations
 
+from atexit import register
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -24,6 +28,8 @@ from model.analysis import analyse
 from model.document.document import Document
 from model.document.edits import Edit, Load, Move, RemoveParts, SetFields
 from model.document.start import document_from
+from model.files.opening import open_any
+from model.files.project import save_project
 from model.topology.types import State
 from topology_templates.registry import build
 
@@ -35,6 +41,7 @@ FIRST_PICTURE_S = 2.0
 LARGE_PICTURE_S = 3.0
 EDIT_S = 0.15
 UNDO_S = 0.2
+SAVE_S = 1.5
 HITS = 500
 HIT_S = 0.002
 MOVED = 1000
@@ -216,7 +223,60 @@ def _only_undo(view: CanvasView) -> int:
     return len(view.scene_data.index.devices)
 
 
-def _emptied(large: bool) -> CanvasView:
+def _undone(large: bool) -> CanvasView:
+    view = _filled(large)
+    _only_undo(view)
+    return view
+
+
+def _redo(view: CanvasView) -> int:
+    view.context.document.undo_stack.redo()
+    view.fit()
+    _paint(view)
+    return len(view.scene_data.index.devices)
+
+
+def _move_many(view: CanvasView) -> int:
+    """The edit at the end of a drag, and the first picture after it."""
+    index = view.scene_data.index
+    rows = index.gpu_rows[:MOVED]
+    places = (index.centre[rows] + (0.0, 20.0)).tolist()
+    names = [index.device_ids[row] for row in rows.tolist()]
+    view.context.document.push(Move(dict(zip(names, map(tuple, places), strict=True))), "Move")
+    _paint(view)
+    return len(names)
+
+
+def _file(large: bool) -> Path:
+    """Where a project of a size is saved, for as long as the benchmark runs."""
+    return Path(_folder()) / f"{'large' if large else 'small'}.json"
+
+
+@lru_cache(maxsize=1)
+def _folder() -> str:
+    folder = mkdtemp(prefix="railsketch-benchmark-")
+    register(rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _save(view: CanvasView) -> int:
+    path = _file(len(view.scene_data.index.gpu_rows) > 1024)
+    save_project(view.context.document.document, path)
+    return path.stat().st_size
+
+
+def _saved(large: bool) -> Path:
+    path = _file(large)
+    if not path.exists():
+        save_project(_large() if large else document(), path)
+    return path
+
+
+def _open(path: Path) -> int:
+    return _first_picture(partial(open_any, path))
+
+
+def _filled(large: bool) -> CanvasView:
     """A canvas whose last edit brought everything."""
     _application()
     context = AppContext()
@@ -246,8 +306,8 @@ def cases() -> list[Case]:
             (f"{NEAR:.0%}", NEAR),
         ):
             work: tuple[tuple[str, Callable[[CanvasView], int], float], ...] = (
-                (f"{FRAMES} frames of playing", _recolour, FRAMES * FRAME_S),
-                (f"{FRAMES} frames of playing with dots", _dots, FRAMES * FRAME_S),
+                (f"{FRAMES} frames of playing", _recolour, FRAMES * frame),
+                (f"{FRAMES} frames of playing with dots", _dots, FRAMES * frame),
                 (f"{FRAMES} frames of panning", _pan, FRAMES * frame),
                 (f"{FRAMES} frames of zooming", _zoom, FRAMES * frame),
                 ("the sharp picture after it", _sharp, 0.3),
@@ -269,5 +329,16 @@ def cases() -> list[Case]:
                 FRAMES * FRAME_S,
             )
         )
-        made.append(Case(f"{name}: undo of all", partial(_emptied, large), _only_undo, "devices", UNDO_S))
+        made.extend(_whole(name, large, first))
     return made
+
+
+def _whole(name: str, large: bool, first: float) -> list[Case]:
+    """The biggest edits, and files."""
+    return [
+        Case(f"{name}: move {MOVED:,} devices", partial(_at, large, NEAR), _move_many, "devices", EDIT_S),
+        Case(f"{name}: undo of all", partial(_filled, large), _only_undo, "devices", UNDO_S),
+        Case(f"{name}: redo of all → first picture", partial(_undone, large), _redo, "devices", first),
+        Case(f"{name}: save", partial(_view, large), _save, "bytes", SAVE_S),
+        Case(f"{name}: open → first picture", partial(_saved, large), _open, "links", first),
+    ]
