@@ -88,8 +88,10 @@ class ExportDialog(QDialog):
         column.addWidget(separator())
         column.addWidget(self._bottom())
         self._connect()
+        self._fill("")
         self._show_busy(False)
         self.choose(str(settings().value("export/format", "picture-png")))
+        self.export_button.setDefault(True)  # now that it is in the dialog, which keeps it so
         self.list.setFocus()
 
     # --- building ------------------------------------------------------------------------------------------
@@ -109,7 +111,6 @@ class ExportDialog(QDialog):
         column.addWidget(self.field)
         column.addWidget(self.empty)
         column.addWidget(self.list, 1)
-        self._fill("")
         return holder
 
     def _right(self) -> QWidget:
@@ -156,7 +157,6 @@ class ExportDialog(QDialog):
         box = QDialogButtonBox()
         self.export_button = box.addButton("Export…", QDialogButtonBox.ButtonRole.ActionRole)
         self.export_button.setProperty("role", "primary")
-        self.export_button.setDefault(True)
         set_font(self.export_button, 12, 600)
         self.copy_button = box.addButton("Copy", QDialogButtonBox.ButtonRole.ActionRole)
         self.copy_button.setToolTip("Copy the text into the clipboard")
@@ -222,6 +222,8 @@ class ExportDialog(QDialog):
         self.list.setVisible(found)
         if found and not self._select(chosen):
             self.list.setCurrentRow(1)
+        for button in (self.export_button, self.copy_button):
+            button.setEnabled(found)
 
     def _grouped(self) -> list[tuple[str, list[ExportFormat]]]:
         known = {ident for members in _GROUPS.values() for ident in members}
@@ -274,9 +276,9 @@ class ExportDialog(QDialog):
 
     def ask_target(self) -> None:
         """Ask for the file or folder, then write."""
-        one = self.format
-        if self._errand is not None:
+        if self._errand is not None or not self.export_button.isEnabled():
             return
+        one = self.format
         if one.folder:
             name = QFileDialog.getExistingDirectory(self, f"Folder for {one.name}", self._folder())
         else:

@@ -249,6 +249,8 @@ class ImportDialog(QDialog):
         self.summary.setText(f"{seen.name}: {seen.summary}" if seen.name else seen.summary)
         self.questions.mark("")
         self.questions.show_questions(seen.questions, seen.answers)
+        for before, after in pairwise((self.partial, *self.questions.fields.values(), self.ways.way)):
+            QWidget.setTabOrder(before, after)
         self.questions_head.setVisible(bool(seen.questions))
         self.questions.setVisible(bool(seen.questions))
         self.ways.offer(seen, self._first_way)
