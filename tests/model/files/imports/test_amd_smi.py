@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from model.document.start import document_from
-from model.errors import InputError, RailsketchError
+from model.errors import InputError
 from model.files.importing import Drawing
 from model.files.registry import sniffed
 from model.topology.types import DeviceKind, LinkKind
@@ -62,24 +59,3 @@ def test_texts_without_the_tables_are_refused() -> None:
         imported(text("WEIGHT TABLE:\n   GPU0 GPU1\nGPU0 0 15\n"), FOLDER)
     with pytest.raises(InputError, match="line 3: 3 cells where 2 are expected"):
         imported(text("LINK TYPE TABLE:\n   GPU0 GPU1\nGPU0 SELF XGMI XGMI\n"), FOLDER)
-
-
-@given(
-    name=st.sampled_from(("rocm_smi_ring", "amd_smi_mixed")),
-    cuts=st.lists(
-        st.tuples(st.integers(0, 3000), st.integers(0, 60), st.sampled_from(("", "GPU9", "XGMI", "\n", "²")))
-    ),
-    partial=st.booleans(),
-)
-def test_no_text_raises_anything_but_our_errors(
-    name: str, cuts: list[tuple[int, int, str]], partial: bool
-) -> None:
-    content = own(f"{FOLDER}/{name}.txt").text
-    for start, length, put in cuts:
-        content = content[:start] + put + content[start + length :]
-    try:
-        result = imported(text(content), FOLDER, partial=partial).result
-        assert isinstance(result, Drawing)
-        document_from(result)
-    except RailsketchError as error:
-        assert str(error).endswith(".")

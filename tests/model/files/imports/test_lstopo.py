@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from model.document.start import document_from
-from model.errors import InputError, RailsketchError
+from model.errors import InputError
 from model.files.importing import Drawing, Imported
 from model.files.registry import sniffed
 from model.topology.types import DeviceKind, LinkKind
@@ -77,24 +74,3 @@ def test_matrix_of_another_size_is_broken() -> None:
     with pytest.raises(InputError, match="the matrix of bandwidths has 3 values for 2 objects"):
         imported(text(content))
     assert "Left out: the matrix" in said(imported(text(content), partial=True), "ignored")
-
-
-@given(
-    cuts=st.lists(
-        st.tuples(
-            st.integers(0, 9000),
-            st.integers(0, 80),
-            st.sampled_from(("", '"', "</object>", "1e9", "PCIDev", "OSDev:10", "²")),
-        ),
-        max_size=4,
-    ),
-    partial=st.booleans(),
-)
-def test_no_file_raises_anything_but_our_errors(cuts: list[tuple[int, int, str]], partial: bool) -> None:
-    content = own(f"{FOLDER}/two_gpus_two_switches.xml").text
-    for start, length, put in cuts:
-        content = content[:start] + put + content[start + length :]
-    try:
-        document_from(_drawn(imported(text(content), FOLDER, partial=partial)))
-    except RailsketchError as error:
-        assert str(error).endswith(".")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model.analysis import analyse
 from model.document.start import document_from
-from model.errors import InputError, RailsketchError
+from model.errors import InputError
 from model.files.importing import Drawing, Imported
 from model.files.registry import sniffed
 from model.topology.types import Device, DeviceKind, LinkKind
@@ -203,35 +201,3 @@ def test_rccl_lists_each_xgmi_at_both_ends() -> None:
     assert [nic.rail for nic in _of(result, DeviceKind.NIC)] == [0, 1, 2, 3]
     report = analyse(document_from(result)).report
     assert report is not None and sum(load.sum() for load in report.bytes_by_dimension.values()) > 0
-
-
-FILES = ("hgx_half", "domain_of_two_hosts", "class_only", "oddities", "two_parts_of_a_gpu", "no_class")
-PIECES = (
-    "",
-    "<pci>",
-    "</pci>",
-    '"',
-    'count="0"',
-    'speed="٣"',
-    'busid="0000:01:00.0"',
-    "<gpu>",
-    "99999999999999999999",
-)
-
-
-@given(
-    name=st.sampled_from(FILES),
-    cuts=st.lists(st.tuples(st.integers(0, 6000), st.integers(0, 80), st.sampled_from(PIECES)), max_size=4),
-    partial=st.booleans(),
-)
-def test_no_file_raises_anything_but_our_errors(
-    name: str, cuts: list[tuple[int, int, str]], partial: bool
-) -> None:
-    content = own(f"{NCCL}/{name}.xml").text
-    for start, length, put in cuts:
-        content = content[:start] + put + content[start + length :]
-    for format_id in (NCCL, RCCL):
-        try:
-            document_from(_drawn(imported(text(content), format_id, partial=partial)))
-        except RailsketchError as error:
-            assert str(error).endswith(".")

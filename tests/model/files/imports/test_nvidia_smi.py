@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from model.analysis import analyse
 from model.document.start import document_from
-from model.errors import InputError, RailsketchError
+from model.errors import InputError
 from model.files.importing import Drawing, Imported
 from model.files.registry import sniffed
 from model.topology.types import DeviceKind, LinkKind
@@ -284,22 +284,3 @@ def test_rails_and_lanes_follow_the_table(node: Node) -> None:
                 lanes[end] += link.count
     switched = _count(result, DeviceKind.NVLINK_SWITCH) > 0
     assert set(lanes.values()) == {node.nvlinks * (1 if switched else len(lanes) - 1)}
-
-
-@given(
-    node=nodes(),
-    cuts=st.lists(
-        st.tuples(st.integers(0, 4000), st.integers(0, 60), st.sampled_from(["", "X", "NV18", "\t", "٣"]))
-    ),
-    partial=st.booleans(),
-)
-def test_no_text_raises_anything_but_our_errors(
-    node: Node, cuts: list[tuple[int, int, str]], partial: bool
-) -> None:
-    content = node.text()
-    for start, length, put in cuts:
-        content = content[:start] + put + content[start + length :]
-    try:
-        document_from(_drawn(imported(text(content), "nvidia-smi-topo", partial=partial)))
-    except RailsketchError as error:
-        assert str(error).endswith(".")
