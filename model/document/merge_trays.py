@@ -126,7 +126,11 @@ def plan_trays(
         document, devices, uplinks.links, document.topology.containers(), filling.grown
     )
     verb = "gets" if len(chosen) == 1 else "get"
-    said = [f"{plural(len(chosen), 'tray')} {verb} {_counts(node)} each.", *filling.said(), *uplinks.done]
+    said = [
+        f"{plural(len(chosen), 'tray')} {verb} {_counts(filling.given)} each.",
+        *filling.said(),
+        *uplinks.done,
+    ]
     said += [f"Left out of the node: {what}" for what in node.left_out]
     every = trays is None and len(chosen) > 1
     text = "Use as node of every tray" if every else f"Use as node of {plural(len(chosen), 'tray')}"
@@ -184,6 +188,7 @@ class _Filling:
         self._inner: list[Link] = []
         self._said: dict[str, None] = {}
         self._of_rack = self._without_switches(node)
+        self.given = node  # what trays get of the node
         self.grown = False
 
     def _is_inside(self, link: Link) -> bool:
@@ -204,7 +209,7 @@ class _Filling:
         for tray in self._trays:
             olds, node = self._olds[tray], self._node
             if node.of_kind(DeviceKind.NVLINK_SWITCH) and self._has_outer_scale_up(olds):
-                node = self._of_rack
+                node = self.given = self._of_rack
                 self._said["The node's NVLink switches are left out: those of the rack join its GPUs."] = None
             node = self._on_rails(tray, olds, node)
             given = self._given(tray, olds, node)

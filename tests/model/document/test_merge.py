@@ -245,6 +245,7 @@ def test_switches_of_a_rack_stay_and_those_of_the_node_are_left_out() -> None:
     node = Drawing("tray", (*gpus, switch), tuple(inner), (host,), whole=False)
     merge = plan_trays(document, node)
     one_undo_step(document, merge)
+    assert merge.done[0] == "18 trays get 4 GPUs each."
     assert any("those of the rack" in text for text in merge.done)
     assert len(merge.trays) == 18
     assert {gpu.model for gpu in document.topology.working(DeviceKind.GPU)} == {"gb300"}
