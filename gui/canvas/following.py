@@ -58,6 +58,7 @@ class Following:
         if was_empty != scene.index.empty:
             view.overlay.place()
             view.clear_of_legend()
+        view.overlay.show_layers()
         self._new_drawing |= change.whole
         if change.whole or (was_empty and len(change.devices) > 1 and not view.all_visible()):
             view.fit_soon()
@@ -71,6 +72,7 @@ class Following:
         self._new_drawing = True
         self._scene.set_document(self._context.document.document)
         view.leave_hover()
+        view.overlay.show_layers()
         view.overlay.place()
         view.fit_soon()
         view.refresh()
@@ -84,7 +86,7 @@ class Following:
 
     def _analysis_changed(self) -> None:
         context, scene = self._context, self._scene
-        scene.set_report(context.shown_report)
+        scene.set_report(context.shown_report, context.playback.time_s)
         if self._new_drawing and scene.report is not None:
             self._new_drawing = False
             context.set_colour_by(first_cut(scene.report.placement, context.colour_by))
@@ -115,6 +117,8 @@ class Following:
         self._view.refresh()
 
     def _time_changed(self, time_s: float) -> None:
+        if self._context.shown_report is not self._scene.report:
+            return  # another step has come; its loads are read with it
         since = self._scene.time_s if self._context.playback.playing else None
         recoloured = self._scene.show(self._context.link_mode, time_s, since)
         if recoloured or self._view.dots_run:

@@ -10,9 +10,11 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolBut
 
 from gui.canvas.focus_card import FocusCard
 from gui.canvas.legend import legend_size, paint_legend
+from gui.canvas.link_layers import layer_of_links
 from gui.canvas.minimap import Minimap
 from gui.canvas.scene import LinkMode
 from gui.canvas.traffic_chip import TrafficChip
+from gui.context import LAYERS
 from gui.widgets.chip import LayerChip
 from gui.widgets.segmented import SegmentedControl
 from gui.widgets.style import label, set_font, themed_icon
@@ -69,6 +71,7 @@ class Overlay:
         view.zoom_changed.connect(self.zoom.show_zoom)
         self._top = INSET + ROW
         self.update_state()
+        self.show_layers()
 
     def insets(self) -> tuple[float, float]:
         """How much of the view is covered at the top and at the bottom."""
@@ -97,6 +100,14 @@ class Overlay:
         self.legend.update()
         self.minimap.update()
 
+    def show_layers(self) -> None:
+        """Offer the layer of management where the drawing has such a network."""
+        chip, index = self.layers["management"], self._view.scene_data.index
+        there = bool((layer_of_links(index) == LAYERS.index("management")).any())
+        if there != chip.isVisibleTo(chip.parentWidget()):
+            chip.setVisible(there)
+            self.place()
+
     def place(self) -> None:
         """Lay the controls out in one row, or in two where the view is narrow; the zoom at the right."""
         width, height = self._view.width(), self._view.height()
@@ -105,6 +116,8 @@ class Overlay:
         self.zoom.move(zoom_left, INSET)
         x, y = INSET, INSET
         for group in self._groups:
+            if (row := group.layout()) is not None:
+                row.activate()
             size = group.sizeHint()
             limit = zoom_left - _GAP if y == INSET else width - INSET
             if x > INSET and x + size.width() > limit:

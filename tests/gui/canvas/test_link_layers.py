@@ -8,9 +8,10 @@ import numpy as np
 
 from gui.canvas.link_layers import layer_of_links
 from gui.canvas.scene_index import SceneIndex
+from gui.canvas.view import CanvasView
 from gui.context import LAYERS
 from model.document.document import Document
-from model.document.edits import SetFields
+from model.document.edits import Load, SetFields
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
 from topology_templates.registry import build
@@ -98,3 +99,17 @@ def test_a_storage_network_of_a_template_is_no_fabric() -> None:
 
 def test_an_empty_drawing_has_no_layers() -> None:
     assert np.array_equal(layer_of_links(SceneIndex(Document())), [])
+
+
+def test_the_layer_is_offered_where_there_is_such_a_network(view: CanvasView) -> None:
+    chip = view.overlay.layers["management"]
+    assert not chip.isVisible()
+    document, _ = drawn()
+    view.context.document.push(Load(document), "Load")
+    assert chip.isVisible()
+    shown = view.overlay.layers
+    assert [name for name in LAYERS if shown[name].isVisible()] == list(LAYERS)
+    chip.click()
+    assert view.context.layers == frozenset(LAYERS) - {"management"}
+    view.context.document.undo_stack.undo()
+    assert not chip.isVisible()
