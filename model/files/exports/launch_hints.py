@@ -56,12 +56,7 @@ def _write(source: ExportSource) -> Exported:
     uneven = _why_no_torchrun(ranks, hosts)
     if uneven:
         left_out += [f"torchrun cannot start this placement: {uneven}.", *local_order_kept(ranks)]
-        lines += [
-            f"# torchrun numbers ranks host by host, the same number on each: {uneven}.",
-            "# Slurm can start it, with the host file of this drawing (one line for each task):",
-            "export SLURM_HOSTFILE=hostfile.txt",
-            f"srun --ntasks={len(ranks)} --distribution=arbitrary python {script} $MEGATRON_ARGS",
-        ]
+        lines += _srun(len(ranks), names[ranks[0].host.id], script, uneven)
     else:
         lines += _torchrun(ranks, hosts, names, script)
     return Exported({"": "\n".join(lines) + "\n"}, tuple(left_out))
@@ -83,6 +78,19 @@ def _why_no_torchrun(ranks: Sequence[Rank], hosts: Sequence[Sequence[Rank]]) -> 
         if host[-1].rank - host[0].rank + 1 != len(host):
             return f"the ranks of {host[0].host.id} do not follow each other"
     return ""
+
+
+def _srun(count: int, first_host: str, script: str, uneven: str) -> list[str]:
+    """Slurm with a task for each rank, which takes its place in the job from Slurm's variables."""
+    place = "RANK=\\$SLURM_PROCID LOCAL_RANK=\\$SLURM_LOCALID WORLD_SIZE=\\$SLURM_NTASKS"
+    return [
+        f"# torchrun numbers ranks host by host, the same number on each: {uneven}.",
+        "# Slurm can start it, with the host file of this drawing (one line for each task):",
+        "export SLURM_HOSTFILE=hostfile.txt",
+        f"export MASTER_ADDR={first_host} MASTER_PORT={_PORT}",
+        f"srun --ntasks={count} --distribution=arbitrary bash -c \\",
+        f'  "{place} python {script} $MEGATRON_ARGS"',
+    ]
 
 
 def _torchrun(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -152,14 +155,30 @@ def test_hints_name_what_megatron_has_no_argument_for() -> None:
     assert "optimizer" not in str(exported.files[""]) and "mapping" not in str(exported.files[""])
 
 
-def test_a_placement_that_torchrun_cannot_start_is_left_to_slurm() -> None:
+def test_a_placement_that_torchrun_cannot_start_is_left_to_slurm(tmp_path: Path) -> None:
+    """The script runs: each task that srun starts has its rank and all arguments."""
     document = pair()
     document.job = document.job.model_copy(update={"world": ("a.gpu0", "b.gpu0", "a.gpu1", "b.gpu1")})
     exported = export(document, "launch-hints")
-    assert "srun --ntasks=4 --distribution=arbitrary" in str(exported.files[""])
     assert (
         "torchrun cannot start this placement: the ranks of a do not follow each other." in exported.left_out
     )
+    stand_in(tmp_path / "srun", 'echo "$1 $2"; shift 2; SLURM_PROCID=2 SLURM_LOCALID=1 SLURM_NTASKS=4 "$@"')
+    stand_in(tmp_path / "python", 'echo $RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR "$@"')
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    script = ["bash", "-euc", str(exported.files[""])]
+    done = subprocess.run(script, env=path, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "--ntasks=4 --distribution=arbitrary"
+    assert lines[1].startswith(
+        "2 1 4 a train.py --tensor-model-parallel-size 2 --pipeline-model-parallel-size 1"
+    )
+
+
+def stand_in(path: Path, line: str) -> None:
+    """A program that only says how it was started."""
+    path.write_text(f"#!/bin/bash\n{line}\n")
+    path.chmod(0o755)
 
 
 def test_hints_name_the_gpus_of_a_host_whose_order_differs() -> None:
