@@ -181,9 +181,12 @@ def test_a_topology_export_is_never_saved_over(
     assert drawing.document.path is None and drawing.document.unsaved
     assert recent_files() == (path,)
     asked: list[str] = []
-    monkeypatch.setattr(
-        QFileDialog, "getSaveFileName", lambda _parent, _title, name, *_: (asked.append(name), ("", ""))[1]
-    )
+
+    def cancel(_parent: object, _title: str, name: str, *_: object) -> tuple[str, str]:
+        asked.append(name)
+        return "", ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", cancel)
     assert not files.save()
     assert len(asked) == 1 and path.read_bytes() == before
     drawing.document.undo_stack.undo()

@@ -254,11 +254,12 @@ def test_a_new_drawing_asks_about_unsaved_work(
     dialog = choose_way(window, qtbot, Way.NEW)
     window.context.document.undo_stack.resetClean()
     asked: list[str] = []
-    monkeypatch.setattr(
-        QMessageBox,
-        "exec",
-        lambda box: (asked.append(box.text()), QMessageBox.StandardButton.Cancel)[1],
-    )
+
+    def cancel(box: QMessageBox) -> QMessageBox.StandardButton:
+        asked.append(box.text())
+        return QMessageBox.StandardButton.Cancel
+
+    monkeypatch.setattr(QMessageBox, "exec", cancel)
     dialog.accept()
     assert len(asked) == 1 and window.context.document.document.content() == before
     assert window.context.document.path == project and window.imports.last is None
@@ -444,7 +445,9 @@ def test_every_field_has_a_name_and_a_place_in_the_order(window: MainWindow, qtb
     dialog.format.setFocus()
     seen = []
     for _ in range(12):
-        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
         seen.append(QApplication.focusWidget())
     first = next(iter(dialog.questions.fields.values()))
     wanted = [first, dialog.ways.way, dialog.report.list, dialog.report.lines, dialog.import_button]
