@@ -104,7 +104,7 @@ class Overlay:
         """Offer the layer of management where the drawing has such a network."""
         chip, index = self.layers["management"], self._view.scene_data.index
         there = bool((layer_of_links(index) == LAYERS.index("management")).any())
-        if there != chip.isVisibleTo(chip.parentWidget()):
+        if there == chip.isHidden():
             chip.setVisible(there)
             self.place()
 
