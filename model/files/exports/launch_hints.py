@@ -116,12 +116,16 @@ def _megatron(job: JobSpec, grid: Grid, left_out: list[str]) -> list[str]:
     """The arguments of Megatron-LM that say how the job is cut; what has none is added to `left_out`."""
     arguments = [*_sizes(job), *_experts(job), *_running(job)]
     order = _order(job, grid)
+    warning = (
+        f"Megatron has no argument for the rank order {order}: started so, GPUs play other roles than drawn."
+    )
     if order == _ORDERS[1]:
         arguments.append("--use-tp-pp-dp-mapping")
     elif order != _ORDERS[0]:
-        left_out.append(f"Megatron has no argument for the rank order {order}.")
+        left_out.append(warning)
     left_out += _without_argument(job)
     return [
+        *([f"# {warning}"] if order not in _ORDERS else []),
         f"# Arguments of Megatron-LM for a world of {grid.world:,}; the shape of the model is to be added.",
         'MEGATRON_ARGS="' + " \\\n  ".join(arguments) + '"',
     ]

@@ -149,9 +149,11 @@ def test_hints_name_what_megatron_has_no_argument_for() -> None:
         document.job = apply_set(document.job, setting)
     exported = export(document, "launch-hints")
     assert exported.left_out == (
-        "Megatron has no argument for the rank order pp-tp-cp-ep-dp.",
+        "Megatron has no argument for the rank order pp-tp-cp-ep-dp: "
+        "started so, GPUs play other roles than drawn.",
         "Megatron has no argument for the schedule zb-h1; it runs 1F1B.",
     )
+    assert "# Megatron has no argument for the rank order" in str(exported.files[""])
     assert "optimizer" not in str(exported.files[""]) and "mapping" not in str(exported.files[""])
 
 
