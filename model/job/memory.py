@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from model.job.chunks import head_rank, runs_both_ways
 from model.job.in_flight import most_kept, stages_in_flight
@@ -31,7 +31,9 @@ FILL_LIMIT = 0.92
 class StageMemory:
     """Bytes on each GPU of one stage (traffic_model §2, conventions 25–29).
 
-    `layer_activations_bytes` is the part of `activations_bytes` that the layers in flight keep.
+    `layer_activations_bytes` is the part of `activations_bytes` that the layers in flight keep. `inputs` has,
+    by the name of a field, what that field follows from: of the state parameters, shards and bytes each, of
+    the others the summands.
     """
 
     stage: int
@@ -42,6 +44,7 @@ class StageMemory:
     other_bytes: float
     hbm_bytes: float
     layer_activations_bytes: float = 0.0
+    inputs: Mapping[str, Mapping[str, float]] = field(default_factory=dict, compare=False)
 
     @property
     def total_bytes(self) -> float:
@@ -88,9 +91,17 @@ def fits(job: JobSpec, world_size: int, hbm_bytes: float) -> bool:
 
 def around_bytes(job: JobSpec, grid: Grid, activations_bytes: float) -> float:
     """What no tensor of the job holds: runtime, buffers of communicators, fragmentation."""
+    return sum(_around(job, grid, activations_bytes).values())
+
+
+def _around(job: JobSpec, grid: Grid, activations_bytes: float) -> dict[str, float]:
     own = job.memory
     dimensions = sum(size > 1 for size in (grid.tp, grid.cp, grid.ep, grid.pp, grid.dp))
-    return own.context_bytes + own.communicator_bytes * dimensions + own.fragmentation * activations_bytes
+    return {
+        "runtime_bytes": own.context_bytes,
+        "communicators_bytes": own.communicator_bytes * dimensions,
+        "fragmentation_bytes": own.fragmentation * activations_bytes,
+    }
 
 
 def layer_activations(job: JobSpec, shape: ModelShape, *, moe: bool, whole: bool = False) -> float:
@@ -152,45 +163,63 @@ def _stage(
     hbm_bytes: float,
 ) -> StageMemory:
     each, zero = state_bytes(job), job.parallel.zero
+    shards = (dense_shards(job, grid), expert_shards(job, grid))
 
-    def state(per_parameter: int, sharded_from: int) -> float:
-        if zero < sharded_from:
-            return per_parameter * float(parameters.total)
-        dense, experts = dense_shards(job, grid), expert_shards(job, grid)
-        return per_parameter * (parameters.dense / dense + parameters.experts / experts)
+    def state(per_parameter: int, sharded_from: int) -> dict[str, float]:
+        dense, experts = shards if zero >= sharded_from else (1, 1)
+        own = {"dense_parameters": parameters.dense, "dense_shards": dense}
+        if parameters.experts:
+            own |= {"expert_parameters": parameters.experts, "expert_shards": experts}
+        return {**own, "each_bytes": per_parameter}
 
-    kept, activations = _activations(job, shape, grid, parameters.stage, chunks)
+    activations = _activations(job, shape, grid, parameters.stage, chunks)
+    inputs = {
+        "weights_bytes": state(each.weight, 3),
+        "gradients_bytes": state(each.gradient, 2),
+        "optimizer_bytes": state(each.optimizer, 1),
+        "activations_bytes": activations,
+        "other_bytes": _other(job, shape, grid, parameters, chunks, sum(activations.values())),
+    }
     return StageMemory(
         stage=parameters.stage,
-        weights_bytes=state(each.weight, 3),
-        gradients_bytes=state(each.gradient, 2),
-        optimizer_bytes=state(each.optimizer, 1),
-        activations_bytes=activations,
-        other_bytes=_other(job, shape, grid, parameters, chunks, activations),
+        weights_bytes=_held(inputs["weights_bytes"]),
+        gradients_bytes=_held(inputs["gradients_bytes"]),
+        optimizer_bytes=_held(inputs["optimizer_bytes"]),
+        activations_bytes=sum(activations.values()),
+        other_bytes=sum(inputs["other_bytes"].values()),
         hbm_bytes=hbm_bytes,
-        layer_activations_bytes=kept,
+        layer_activations_bytes=activations["layers_in_flight_bytes"],
+        inputs=inputs,
     )
+
+
+def _held(state: Mapping[str, float]) -> float:
+    experts = state.get("expert_parameters", 0) / state.get("expert_shards", 1)
+    return state["each_bytes"] * (state["dense_parameters"] / state["dense_shards"] + experts)
 
 
 def _activations(
     job: JobSpec, shape: ModelShape, grid: Grid, rank: int, chunks: Sequence[StageLayers]
-) -> tuple[float, float]:
-    """(of the layers in flight, of the stage)."""
+) -> dict[str, float]:
+    """What the layers in flight keep, and the ends of the model and recompute where the stage has them."""
     t, m = job.parallel.tp, microbatches(job, grid)
     dense = layer_activations(job, shape, moe=False)
     moe = layer_activations(job, shape, moe=True)
     kept = most_kept(job, rank, m, [chunk.dense * dense + chunk.moe * moe for chunk in chunks])
-    total, sharded = kept, tokens(job) / t
+    found, sharded = {"layers_in_flight_bytes": kept}, tokens(job) / t
     ends = {rank, job.parallel.pp - 1 - rank} if runs_both_ways(job) else {rank}
     if 0 in ends:
-        total += 8 * sharded * stages_in_flight(job, rank, m) / len(ends)
+        found["token_ids_bytes"] = 8 * sharded * stages_in_flight(job, rank, m) / len(ends)
     if head_rank(job) in ends:
         beta = activation_bytes(job)
-        total += 2 * beta * sharded * shape.hidden + (beta + 4) * tokens(job) * vocabulary_of_rank(job, shape)
+        found["head_bytes"] = 2 * beta * sharded * shape.hidden
+        found["logits_bytes"] = (beta + 4) * tokens(job) * vocabulary_of_rank(job, shape)
     if job.recompute == "full":
         kinds = {kind for chunk in chunks for kind, some in ((False, chunk.dense), (True, chunk.moe)) if some}
-        total += max((layer_activations(job, shape, moe=kind, whole=True) for kind in kinds), default=0.0)
-    return kept, total
+        found["recomputed_layer_bytes"] = max(
+            (layer_activations(job, shape, moe=kind, whole=True) for kind in kinds), default=0.0
+        )
+    return found
 
 
 def _other(
@@ -200,11 +229,12 @@ def _other(
     parameters: StageParameters,
     chunks: Sequence[StageLayers],
     activations: float,
-) -> float:
+) -> dict[str, float]:
+    """What lies around the tensors of the job, and the buffers that are gathered into."""
     beta, layers = activation_bytes(job), sum(chunk.count for chunk in chunks)
-    total = around_bytes(job, grid, activations)
+    found = _around(job, grid, activations)
     if uses_sequence_parallelism(job):
-        total += beta * tokens(job) * shape.hidden
+        found["sequence_buffer_bytes"] = beta * tokens(job) * shape.hidden
     if job.parallel.zero == 3:
         largest = parameters.largest_layer
         over = (dense_shards(job, grid) > 1, expert_shards(job, grid) > 1)
@@ -213,5 +243,6 @@ def _other(
         if not job.parallel.reshard:
             gathered = parameters.dense * over[0] + parameters.experts * over[1]
         gradients = unit * min(job.memory.gathered_gradients, layers)
-        total += beta * gathered + gradient_bytes(job) * gradients
-    return total
+        found["gathered_weights_bytes"] = beta * gathered
+        found["gathered_gradients_bytes"] = gradient_bytes(job) * gradients
+    return found

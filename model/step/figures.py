@@ -25,7 +25,7 @@ def figures_of(
     traffic: Traffic,
 ) -> Mapping[str, Figure]:
     """Figures by readable names: step.…, memory.stage<n>.…, exchange.<id>.…"""
-    named = dict(_second_figures(step.totals))
+    named = dict(_second_figures(step.totals, _waited_for(exchanges, step.exchange_times)))
     for name, figure in _rate_figures(step.totals, arithmetic):
         named[name] = replace(figure, note=_missing_note(arithmetic))
     for name, figure in named.items():
@@ -52,7 +52,18 @@ def _missing_note(arithmetic: Arithmetic) -> str:
     )
 
 
-def _second_figures(totals: StepTotals) -> Iterator[tuple[str, Figure]]:
+def _waited_for(exchanges: Sequence[Exchange], times: Sequence[ExchangeTime]) -> dict[str, dict[str, float]]:
+    """Exposed seconds by dimension and by kind of exchange, as inputs of figures."""
+    found: dict[str, dict[str, float]] = {}
+    for exchange, time in zip(exchanges, times, strict=True):
+        kinds, name = found.setdefault(exchange.dimension, {}), f"{exchange.kind}_s"
+        kinds[name] = kinds.get(name, 0.0) + time.exposed_s
+    return found
+
+
+def _second_figures(
+    totals: StepTotals, waited_for: Mapping[str, Mapping[str, float]]
+) -> Iterator[tuple[str, Figure]]:
     """The step and what it consists of."""
     time: dict[str, float | int | str] = {"time_s": totals.time_s}
     parts = {"compute_s": totals.compute_s, "optimizer_s": totals.optimizer_s, "bubble_s": totals.bubble_s}
@@ -72,11 +83,13 @@ def _second_figures(totals: StepTotals) -> Iterator[tuple[str, Figure]]:
         "optimizer_s": "bytes of the optimizer state moved ÷ memory bandwidth",
         "bubble_s": "step time − compute − optimizer − exposed communication",
     }
+    rest = {key: seconds for key, seconds in (parts | exposed).items() if key != "bubble_s"}
     for name, seconds in parts.items():
-        yield f"step.{name}", Figure(seconds, "s", formulas[name], time, _CONVENTION_46)
+        inputs = {**time, **rest} if name == "bubble_s" else time
+        yield f"step.{name}", Figure(seconds, "s", formulas[name], inputs, _CONVENTION_46)
     for name, seconds in totals.exposed_s.items():
-        text = f"time in which GPUs wait for {dimension_name(name)} exchanges under way"
-        yield f"step.exposed_s.{name}", Figure(seconds, "s", text, time, _CONVENTION_46)
+        text = f"sum over the {dimension_name(name)} exchanges of the time in which GPUs wait for them"
+        yield f"step.exposed_s.{name}", Figure(seconds, "s", text, waited_for.get(name, {}), _CONVENTION_46)
     yield (
         "step.bubble_fraction",
         Figure(
@@ -100,8 +113,8 @@ def _rate_figures(totals: StepTotals, arithmetic: Arithmetic) -> Iterator[tuple[
             "model_flops",
             totals.model_flops,
             "FLOP",
-            "6 × matrix parameters + causal attention, per token, × tokens",
-            {"tokens": arithmetic.tokens},
+            "(6 × matrix parameters + causal attention) of a token × tokens",
+            {"flops_per_token": model / max(arithmetic.tokens, 1.0), "tokens": arithmetic.tokens},
             "Megatron-Core, training/training.py: forward once, backward twice; no recompute",
         ),
         ("mfu", totals.mfu, "", f"model FLOPs {per_peak}", {"model_flops": model, **peak, **time}, _PEAK),
@@ -127,24 +140,32 @@ def _rate_figures(totals: StepTotals, arithmetic: Arithmetic) -> Iterator[tuple[
 
 
 def _memory_figures(stage: StageMemory) -> Iterator[tuple[str, Figure]]:
+    state = "(dense parameters ÷ shards{experts}) × bytes each, {what}"
+    experts = " + expert parameters ÷ shards" if "expert_shards" in stage.inputs["weights_bytes"] else ""
     formulas = {
-        "weights_bytes": "parameters of the rank × bytes per weight, sharded by ZeRO-3",
-        "gradients_bytes": "parameters of the rank × bytes per gradient, sharded from ZeRO-2 on",
-        "optimizer_bytes": "parameters of the rank × (master copy + two moments), sharded from ZeRO-1 on",
-        "activations_bytes": "bytes a layer keeps × layers × microbatches in flight, and the stage's ends",
-        "other_bytes": "runtime, communicators, gather buffers, fragmentation: by the job's memory settings",
+        "weights_bytes": state.format(experts=experts, what="sharded by ZeRO-3"),
+        "gradients_bytes": state.format(experts=experts, what="sharded from ZeRO-2 on"),
+        "optimizer_bytes": state.format(
+            experts=experts, what="the master copy and two moments, sharded from ZeRO-1 on"
+        ),
+        "activations_bytes": "what the layers in flight keep, and the ends of the model where they are here",
+        "other_bytes": "runtime, communicators, fragmentation and gather buffers, by the memory settings",
     }
-    total = stage.total_bytes
     for name, formula in formulas.items():
-        value = float(getattr(stage, name))
         yield (
             f"memory.stage{stage.stage}.{name}",
-            Figure(value, "B", formula, {"total_bytes": total}, "Megatron-Core, theoretical_memory_usage.py"),
+            Figure(
+                float(getattr(stage, name)),
+                "B",
+                formula,
+                stage.inputs[name],
+                "Megatron-Core, theoretical_memory_usage.py",
+            ),
         )
     yield (
         f"memory.stage{stage.stage}.total_bytes",
         Figure(
-            total,
+            stage.total_bytes,
             "B",
             "weights + gradients + optimizer + activations + other",
             {name: float(getattr(stage, name)) for name in formulas},

@@ -67,6 +67,31 @@ def test_every_total_has_a_figure_with_its_value() -> None:
         assert np.isfinite(figure.value), name
 
 
+@pytest.mark.parametrize("zero", [1, 3])
+def test_figures_follow_from_the_inputs_that_they_show(zero: int) -> None:
+    own = job("parallel.tp=2", "parallel.pp=2", f"parallel.zero={zero}", "recompute=full")
+    report = report_of(cluster(nodes=2, gpus=4, spec=own))
+    figures, totals = report.figures, report.totals
+    for stage in range(2):
+        for part in ("weights_bytes", "gradients_bytes", "optimizer_bytes"):
+            figure = figures[f"memory.stage{stage}.{part}"]
+            parameters, shards, each = figure.inputs.values()
+            assert figure.value == pytest.approx(float(parameters) / float(shards) * float(each)), part
+        for part in ("activations_bytes", "other_bytes", "total_bytes"):
+            figure = figures[f"memory.stage{stage}.{part}"]
+            assert figure.value == pytest.approx(sum(map(float, figure.inputs.values()))), part
+    weights = figures["memory.stage0.weights_bytes"].inputs
+    assert (weights["dense_shards"], weights["each_bytes"]) == ((2, 2) if zero == 3 else (1, 2))
+    flops = figures["step.model_flops"].inputs
+    assert float(flops["flops_per_token"]) * float(flops["tokens"]) == pytest.approx(totals.model_flops)
+    bubble = dict(figures["step.bubble_s"].inputs)
+    assert float(bubble.pop("time_s")) - sum(map(float, bubble.values())) == pytest.approx(totals.bubble_s)
+    for name, seconds in totals.exposed_s.items():
+        kinds = figures[f"step.exposed_s.{name}"].inputs
+        assert sum(map(float, kinds.values())) == pytest.approx(seconds)
+    assert {"pp.activation_s", "pp.gradient_s"} == figures["step.exposed_s.pp"].inputs.keys()
+
+
 def test_what_is_often_said_wrongly_is_put_right_beside_the_number() -> None:
     # traffic_model §11
     figures = report_of(cluster(spec=job("parallel.tp=2"))).figures
