@@ -61,14 +61,14 @@ class ContainerPainter:
 
     def titles(self, painter: QPainter, scene: Scene, some: list[tuple[int, QRectF]], camera: Camera) -> None:
         """Paint the names of some above the links, and what folded ones hold."""
-        folding, subtitles = scene.folding, scene.subtitles
+        folding, texts = scene.folding, scene.texts
         index = scene.index
         over_names = set(index.container_parent[~index.title_below].tolist())
         for row, rect in some:
             if folding.is_folded(row):
                 self._folded(painter, scene, row, rect)
             else:
-                subtitle = subtitles.get(row, "")
+                subtitle = texts.subtitle(row)
                 self._title(painter, index, row, rect, subtitle, camera, over_names=row in over_names)
 
     def _folded(self, painter: QPainter, scene: Scene, row: int, rect: QRectF) -> None:

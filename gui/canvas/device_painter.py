@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -14,6 +14,7 @@ from gui.canvas.gpu_look import LETTERS, TICK_SLOTS, GpuLook, TickRow
 from gui.canvas.lettering import Lettering, Occupancy
 from gui.canvas.levels import Level
 from gui.canvas.scene_index import DEVICE_KINDS, GPU, NIC, STATE_CODE, FloatArray, IntArray, SceneIndex
+from gui.canvas.texts import Texts
 from gui.theme import Theme, mix
 from model.topology.types import State
 
@@ -34,15 +35,14 @@ class DevicePainter:
         painter: QPainter,
         index: SceneIndex,
         look: GpuLook,
-        second_lines: Mapping[int, str],
-        names: list[str],
+        texts: Texts,
         *,
         camera: Camera,
         level: Level,
         rows: IntArray,
         occupied: Occupancy,
     ) -> None:
-        """Paint the devices `rows`; `second_lines` by row, `names` of all rows; `occupied` by other names."""
+        """Paint the devices `rows`; `occupied` by other names."""
         boxes = camera.boxes(
             np.hstack((index.centre[rows] - index.half[rows], index.centre[rows] + index.half[rows]))
         )
@@ -57,9 +57,9 @@ class DevicePainter:
         for row, box in zip(rows[~gpu].tolist(), boxes[~gpu].tolist(), strict=True):
             rect = QRectF(box[0], box[1], box[2] - box[0], box[3] - box[1])
             if level >= Level.RANKS:
-                self._inscribe(painter, index, row, rect, names[row], second_lines.get(row, ""), camera)
+                self._inscribe(painter, index, row, rect, texts.name(row), texts.second_line(row), camera)
             elif index.kind[row] in _NAMED_FAR and level is Level.NODES:
-                self._name_far(painter, row, rect, names[row], index, camera, occupied)
+                self._name_far(painter, row, rect, texts.name(row), index, camera, occupied)
         self._states(painter, index, rows, boxes)
 
     # GPUs

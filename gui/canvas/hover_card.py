@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QWidget
 from gui.canvas.hit import Hit
 from gui.canvas.lettering import Lettering
 from gui.canvas.loads import oversubscribed
-from gui.canvas.scene import Scene, short_model
+from gui.canvas.scene import Scene
 from gui.canvas.scene_index import IntArray
 from gui.canvas.strands import DOWN, Strands
+from gui.canvas.texts import short_model
 from model.job.exchange import dimension_name
 from model.placement.types import DIMENSIONS
 from model.text import (
@@ -267,7 +268,7 @@ def _device_text(scene: Scene, row: int) -> CardText:
             f"{device.state.value.capitalize()}"
             + (f", speed {format_percent(device.speed)}" if device.speed < 1 else "")
         )
-    second = scene.second_lines.get(row)
+    second = scene.texts.second_line(row)
     if second:
         lines.append(f"{second} ports")
     elif device.rail is not None:

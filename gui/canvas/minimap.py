@@ -31,6 +31,7 @@ class Minimap(QWidget):
         self._canvas = view
         self._picture: QImage | None = None
         self._key: tuple[object, ...] = ()
+        self._bounds_of = -1
         self.resize(SIZE)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAccessibleName("Overview of the drawing")
@@ -38,10 +39,12 @@ class Minimap(QWidget):
 
     @property
     def _camera(self) -> Camera:
-        box = self._canvas.scene_data.index.bounds() or (0.0, 0.0, 1.0, 1.0)
+        index = self._canvas.scene_data.index
+        if self._bounds_of != index.version:
+            self._bounds, self._bounds_of = index.bounds() or (0.0, 0.0, 1.0, 1.0), index.version
         area = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         plain = Camera(1.0, 0.0, 0.0, self.width(), self.height(), self.devicePixelRatioF())
-        return plain.fitted(box, area, least=0.0)
+        return plain.fitted(self._bounds, area, least=0.0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self._canvas.theme

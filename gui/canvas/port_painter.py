@@ -92,7 +92,7 @@ class PortPainter:
         name = scene.ports.name(row, side, int(index.cables[row]), strands.lane_of(strand))
         if zoom < NAMED_ZOOM:
             return name
-        return f"{name} {scene.names[int(index.ends[row, 1 - side])]}"
+        return f"{name} {scene.texts.name(int(index.ends[row, 1 - side]))}"
 
     def _beside(self, text: str, at: FloatArray, onward: FloatArray, px: float) -> QRectF:
         """The box of a name just outside of the device, on the side to which the line leaves."""

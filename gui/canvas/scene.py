@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Literal
 
@@ -27,12 +26,9 @@ from gui.canvas.folding import Folding, fold
 from gui.canvas.gpu_look import GpuLook, gpu_look
 from gui.canvas.legend import LegendKey, link_capacities
 from gui.canvas.levels import Level
-from gui.canvas.port_numbers import Ports, network_ports, ports_of_links
+from gui.canvas.port_numbers import Ports, ports_of_links
 from gui.canvas.scene_index import (
     DEVICE_KINDS,
-    GPU,
-    KIND_CODE,
-    LINK_CODE,
     FloatArray,
     IntArray,
     SceneIndex,
@@ -47,16 +43,14 @@ from gui.canvas.strands import (
     end_boxes,
     load_strands,
 )
+from gui.canvas.texts import Texts
 from gui.context import LAYERS
 from model.document.document import Change, Document
 from model.job.exchange import dimension_name
 from model.placement.types import Dimension
 from model.step.report import Analysis, StepReport
-from model.text import plural
-from model.topology.types import NETWORK_LINKS, NETWORK_SWITCHES, DeviceKind
 
 LinkMode = Literal["now", "peak", "mean"]
-_SWITCH_CODES = frozenset(KIND_CODE[kind] for kind in NETWORK_SWITCHES)
 
 
 class Scene:
@@ -120,9 +114,10 @@ class Scene:
         if analysis is None or analysis.report is not None:
             self.set_report(None if analysis is None else analysis.report)
 
-    def set_report(self, report: StepReport | None) -> None:
-        """Show another step, or the traffic of one dimension of it."""
+    def set_report(self, report: StepReport | None, time_s: float | None = None) -> None:
+        """Show another step, or the traffic of one dimension of it; at `time_s`, where the moment changes."""
         self.report = report
+        self.time_s = self.time_s if time_s is None else time_s
         self._map_report()
         self.refresh_gpus()
 
@@ -194,10 +189,7 @@ class Scene:
         elif self.report.fabric.link_ids == tuple(self.index.link_ids):
             self.row_in_report = np.arange(count)
         else:
-            rows = {ident: row for row, ident in enumerate(self.report.fabric.link_ids)}
-            self.row_in_report = np.array(
-                [rows.get(ident, -1) for ident in self.index.link_ids], dtype=np.int64
-            )
+            self.row_in_report = rows_in(self.index.link_ids, self.report.fabric.link_ids)
         self._known = self.report is not None and bool((self.row_in_report == np.arange(count)).all())
         self._known &= self.report is not None and count == len(self.report.fabric.link_ids)
         self.report_version += 1
@@ -365,56 +357,11 @@ class Scene:
         return dimension_name(dimensions[0]) if len(dimensions) == 1 else ""
 
     @property
-    def names(self) -> list[str]:
-        """The short name of each device."""
-        self._read_texts()
-        return self._names
-
-    @property
-    def second_lines(self) -> dict[int, str]:
-        """The second line of switches: "QM9700 · 8 of 64", by device row."""
-        self._read_texts()
-        return self._second
-
-    @property
-    def subtitles(self) -> dict[int, str]:
-        """What stands beside a container's name, by row."""
-        self._read_texts()
-        return self._subtitles
-
-    def _read_texts(self) -> None:
-        if self._texts_of == self.index.structure:
-            return
-        self._texts_of = self.index.structure
-        index = self.index
-        self._names = [device.label or short_name(device.id, device.parent) for device in index.devices]
-        self._second = self._port_lines()
-        self._subtitles = {}
-        inside: dict[int, Counter[str]] = {}
-        for row, device in enumerate(index.devices):
-            if index.parent[row] >= 0 and device.kind is DeviceKind.GPU:
-                inside.setdefault(int(index.parent[row]), Counter())[short_model(device.model)] += 1
-        for row, counts in inside.items():
-            self._subtitles[row] = " · ".join(f"{count} × {model}" for model, count in counts.items())
-        gpus = index.count_inside(index.kind == GPU)
-        for row in np.flatnonzero(~index.is_tray & (gpus > 0)).tolist():
-            self._subtitles[row] = plural(int(gpus[row]), "GPU")
-
-    def _port_lines(self) -> dict[int, str]:
-        index = self.index
-        network = np.isin(index.link_kind, [LINK_CODE[kind] for kind in NETWORK_LINKS])
-        used = np.zeros(len(index.devices))
-        for side in (0, 1):
-            part = self.ports.share[network, side] * index.cables[network]
-            np.add.at(used, index.ends[network, side], part)
-        switches = np.flatnonzero(np.isin(index.kind, list(_SWITCH_CODES))).tolist()
-        groups = {row: network_ports(index.devices[row]) for row in switches}
-        lines = {}
-        for row, group in groups.items():
-            device = index.devices[row]
-            who = f"rail {device.rail}" if device.rail is not None else short_model(device.model)
-            lines[row] = f"{who} · {used[row]:,.4g} of {group.count:,}" if group is not None else who
-        return lines
+    def texts(self) -> Texts:
+        """What stands on devices and containers."""
+        if self._texts_of != self.index.structure:
+            self._texts, self._texts_of = Texts(self.index, self.ports), self.index.structure
+        return self._texts
 
     def strand_name(self, strands: Strands, strand: int, half: int) -> str:
         """The direction that a half shows: "leaf5 → spine2"."""
@@ -491,6 +438,16 @@ class Scene:
         return np.flatnonzero(by_link | np.isin(strands.end, ends).any(axis=1)).astype(np.int32)
 
 
-def short_model(model: str) -> str:
-    """A catalogue id as a short name: "h100-sxm" → "H100 SXM"."""
-    return model.replace("-", " ").upper()
+def rows_in(ids: Sequence[str], others: Sequence[str]) -> NDArray[np.int64]:
+    """(n,): the place of each of `ids` among `others`, or -1. An edit changes few of many, in one place: what
+    both begin and end with need not be looked up.
+    """
+    most = min(len(ids), len(others))
+    first = next((row for row, (a, b) in enumerate(zip(ids, others, strict=False)) if a != b), most)
+    behind = zip(reversed(ids), reversed(others), strict=False)
+    last = min(next((row for row, (a, b) in enumerate(behind) if a != b), most), most - first)
+    found = np.arange(len(ids), dtype=np.int64)
+    found[len(ids) - last :] += len(others) - len(ids)
+    place = {others[row]: row for row in range(first, len(others) - last)}
+    found[first : len(ids) - last] = [place.get(ident, -1) for ident in ids[first : len(ids) - last]]
+    return found

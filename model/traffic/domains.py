@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.placement.types import Placement
 from model.topology.names import LINK_NAMES
@@ -28,15 +29,15 @@ class Spans:
 def domain_spans(fabric: Fabric, placement: Placement) -> Spans:
     """How far the groups of a placement reach."""
     domain = domains_of(fabric, placement)
-    widest = {key: _most_domains([domain[group] for group in placement.groups[key]]) for key in _COMPACT}
+    widest = {key: _most_domains(domain, placement.groups[key]) for key in _COMPACT}
     return Spans(widest, domain_name(fabric))
 
 
-def _most_domains(groups: list[IndexArray]) -> int:
+def _most_domains(domain: IndexArray, groups: Sequence[NDArray[np.integer]]) -> int:
     """Over how many domains the most scattered of some groups reaches."""
-    members = np.concatenate(groups) if groups else np.zeros(0, np.int64)
-    if not len(members):
+    if not len(groups):
         return 1
+    members = domain[np.concatenate(list(groups))]
     number = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     order = np.lexsort((members, number))
     number, members = number[order], members[order]

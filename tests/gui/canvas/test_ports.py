@@ -128,7 +128,8 @@ def test_ports_are_painted_near_only_and_named_nearer(view: CanvasView, load: Ca
     near(view, load, 1.8)
     text = view.painter._ports._text(view.scene_data, view.painter.strands, 0, 0, 1.8)
     number, name = text.split(" ", 1)
-    assert number[0].isdigit() and name in view.scene_data.names
+    texts, devices = view.scene_data.texts, view.scene_data.index.devices
+    assert number[0].isdigit() and name in {texts.name(row) for row in range(len(devices))}
     image = view.frame_cache.image(view.camera, view.level, view.lit())
     view.painter._ports.paint = lambda *args, **kwargs: None  # type: ignore[method-assign]
     view.context.document.push(Move({"leaf0": (0.0, -2000.0)}), "Move")

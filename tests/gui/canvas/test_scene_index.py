@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gui.canvas.naming import device_names, free_rails
+from gui.canvas.scene import rows_in
 from gui.canvas.scene_index import NIC, SceneIndex
 from model.document.document import Document
 from model.document.edits import (
@@ -152,3 +153,18 @@ def test_an_empty_tray_stands_below_what_its_rack_holds() -> None:
     assert first[3] < second[1] <= second[3] <= rack[3]  # no room beside it
     assert rack[2] - rack[0] < 400 and rack[3] - rack[1] < 400
     assert alone[3] == -20.0
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        "abcdefg",  # the same
+        "abefg", "bcdefg", "abcdef", "",  # some are gone
+        "abXcdefg", "Xabcdefg", "abcdefgX", "aXbcYdefg",  # some came
+        "abXefg", "gfedcba",  # both, turned round
+    ],
+)  # fmt: skip
+def test_rows_in_another_list_are_those_of_a_look_up_one_by_one(now: str) -> None:
+    known = list("abcdefg")
+    expected = [known.index(one) if one in known else -1 for one in now]
+    assert rows_in(list(now), known).tolist() == expected
