@@ -80,19 +80,22 @@ def import_sources(
 ) -> Imported:
     """Read texts of one format, told by `format_id` or by their look. Raises `InputError`.
 
-    Where a format was named and the text is surely in another one, the message says so.
+    Where a format was named and the text is surely in another one, the message or a note says so.
     """
     reading = Reading(sources, answers, partial)
     one = import_format(format_id) if format_id is not None else _recognised(sources[0])
     if len(sources) > 1 and not one.several:
         raise InputError(f"{one.name} is read from one file at a time; {len(sources)} were given.")
+    likely = sniffed(sources[0]) if format_id is not None else ()
+    other = f"looks like {likely[0].name} ({likely[0].id})" if likely and one not in likely else ""
     try:
         result = one.read(reading)
     except InputError as error:
-        likely = sniffed(sources[0]) if format_id is not None else ()
-        if likely and one not in likely:
-            raise InputError(f"{error} It looks like {likely[0].name} ({likely[0].id}).") from None
+        if other:
+            raise InputError(f"{error} It {other}.") from None
         raise
+    if other:
+        reading.contradictory(f"The text {other}; it was read as {one.name}, as it was asked for.")
     return Imported(one, result, reading.notes, tuple(reading.questions), reading.taken)
 
 

@@ -49,6 +49,15 @@ def test_import_says_what_it_did_and_writes_a_project(
     assert document.layout.keys() == {device.id for device in document.topology.devices()}
 
 
+def test_a_format_that_was_named_in_vain_is_doubted(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nearly every word is a host for Slurm."""
+    assert call("import", files / "topology.conf", "--format", "slurm-hostfile") == 0
+    said = "The text looks like Slurm topology.conf (slurm-topology-conf); it was read as Slurm host file, as"
+    assert f"contradictory   {said}" in capsys.readouterr().out
+    assert call("import", files / "hosts", "--format", "slurm-hostfile") == 0
+    assert "contradictory" not in capsys.readouterr().out
+
+
 def test_without_a_project_only_the_report_is_made(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(files.iterdir())
     assert call("import", files / "topo.txt", "--json", "--answer", "gpu_model=h200-sxm") == 0
