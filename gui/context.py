@@ -11,6 +11,7 @@ from gui.document import DocumentModel
 from gui.playback import Playback
 from gui.preferences import Preferences
 from gui.theme import ThemeManager
+from gui.turns import Turns
 
 if TYPE_CHECKING:
     from gui.engine import Engine
@@ -67,6 +68,7 @@ class AppContext(QObject):
         self.theme = theme if theme is not None else ThemeManager(self)
         self.playback = playback if playback is not None else Playback(self)
         self.preferences = Preferences(self)
+        self.turns = Turns(self)
         self.engine: Engine | None = None
         self.analysis: Analysis | None = None
         self.stale = False

@@ -11,6 +11,8 @@ from gui.context import AppContext
 from model.step.report import StepReport
 
 PANEL_HZ = 10
+MANY_GPUS = 4096
+"""With more GPUs than this each panel takes a new report over in a turn of the event loop of its own."""
 
 
 class Panel(QWidget):
@@ -63,6 +65,14 @@ class Panel(QWidget):
         self.report = self.context.last_report
 
     def _analysis_changed(self) -> None:
+        report = self.context.last_report
+        if report is not None and len(report.placement.gpus) > MANY_GPUS:
+            self.context.turns.later(self._show_analysis)
+        else:
+            self.context.turns.drop(self._show_analysis)
+            self._show_analysis()
+
+    def _show_analysis(self) -> None:
         self._take_report()
         self.show_report()
         self.show_stale()
