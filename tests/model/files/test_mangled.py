@@ -52,7 +52,7 @@ def _mangle(data: Any, path: tuple[Any, ...], odd: Any, *, delete: bool) -> Any:
 
 
 @pytest.mark.parametrize("write", [project_json, topology_to_json])
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(draw=st.data())
 def test_one_odd_value(tmp_path: Path, write: Any, draw: st.DataObject) -> None:
     data = json.loads(json.dumps(write(node_document())))
