@@ -44,14 +44,16 @@ class Errand(QObject):
 class _Link:
     """The process, a thread that writes to it and one that reads from it."""
 
-    def __init__(self, deliver: Callable[[_Link, Any], None]) -> None:
+    def __init__(self, module: str, deliver: Callable[[_Link, Any], None]) -> None:
         import multiprocessing
 
         from gui.background_process import serve
 
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs,), name="railsketch-files", daemon=True)
+        self.process = context.Process(
+            target=serve, args=(theirs, module), name="railsketch-files", daemon=True
+        )
         self.process.start()
         theirs.close()
         self._deliver = deliver
@@ -87,12 +89,16 @@ class _Link:
 
 
 class Background(QObject):
-    """Does errands one after the other. The process begins with the first, and ends when nothing comes."""
+    """Does errands one after the other. The process begins with the first, and ends when nothing comes.
+
+    `module` is where most of its errands are: the process imports it while it waits.
+    """
 
     _arrived = Signal(object, object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, module: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._module = module
         self._links: list[_Link] = []  # at most one; a list, so that it can be closed after this is gone
         self._waiting: deque[Errand] = deque()
         self._current: Errand | None = None
@@ -125,7 +131,7 @@ class Background(QObject):
     def warm_up(self) -> None:
         """Begin the process, since there will be work soon."""
         if not self._links:
-            self._links.append(_Link(self._deliver))
+            self._links.append(_Link(self._module, self._deliver))
         self._idle.start()
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Errand:

@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -82,11 +83,15 @@ class Progress:
             self._connection.send_bytes(pickle.dumps(Progressed(share, what)))
 
 
-def serve(connection: Connection) -> None:
-    """Do what comes through the pipe until its other end is closed, or the process there is gone."""
+def serve(connection: Connection, module: str) -> None:
+    """Do what comes through the pipe until its other end is closed, or the process there is gone.
+
+    `module` is imported at once, so that the first order finds it ready.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     threading.Thread(target=_follow_parent, daemon=True).start()
+    import_module(module)
     try:
         while True:
             message = pickle.loads(connection.recv_bytes())

@@ -29,7 +29,7 @@ class ExportCommands(QObject):
     def __init__(self, context: AppContext, files: FileCommands, window: QWidget) -> None:
         super().__init__(window)
         self._context, self._files, self._window = context, files, window
-        self.background = Background(self)
+        self.background = Background("gui.export_work", self)
         self.dialog: ExportDialog | None = None
 
     def handlers(self) -> Mapping[str, Callable[[], object]]:

@@ -45,7 +45,7 @@ class ImportCommands(QObject):
     ) -> None:
         super().__init__(window)
         self._context, self._files, self._edits, self._window = context, files, edits, window
-        self.background = Background(self)
+        self.background = Background("gui.import_work", self)
         self.dialog: ImportDialog | None = None
         self.last: LastImport | None = None
         self._foreign = False  # the clipboard of the system is newer than what was copied here

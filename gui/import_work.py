@@ -328,7 +328,7 @@ def _excerpts(sources: Sequence[Source], notes: Sequence[Note]) -> tuple[Excerpt
 
 
 def _excerpt(source: Source, notes: Sequence[Note]) -> Excerpt:
-    lines = source.lines
+    lines = source.text.removesuffix("\n").split("\n")
     count = len(lines)
     if count <= MOST_LINES:
         numbers: Sequence[int] = range(1, count + 1)

@@ -441,6 +441,7 @@ class MainWindow(QMainWindow):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dropped_files(event.mimeData()):
+            self.imports.background.warm_up()
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:

@@ -51,6 +51,7 @@ class ImportDialog(QDialog):
         self._context, self._background = context, background
         self._errand: Errand | None = None
         self._first_way = way
+        self._was_ready = False
         self.wanted = wanted
         self.seen: Seen | None = None
         self.planned = Planned()
@@ -80,6 +81,8 @@ class ImportDialog(QDialog):
     def _left(self) -> QWidget:
         self.title = label(_name(self.wanted), 14, 600, wrap=True)
         self.format = ChoiceField("Format")
+        self.format.setPlaceholderText("Looking at the text")
+        self.format.setEnabled(False)
         caption = label("Format", 12, 500)
         caption.setBuddy(self.format)
         self.about = label("", 11, 400, "3", wrap=True)
@@ -213,7 +216,7 @@ class ImportDialog(QDialog):
         """Give up reading; another format or way begins anew."""
         self._cancel()
         self._end()
-        self._show_problem("Reading was stopped. Choose the format to begin anew.")
+        self._show_problem("Reading was stopped; nothing was changed.")
 
     def _other_format(self, _ident: str) -> None:
         self.questions.clear()
@@ -233,6 +236,7 @@ class ImportDialog(QDialog):
         if seen.formats:
             self.format.set_options([(one.id, _format_text(one.name, one.likely)) for one in seen.formats])
             self.format.setPlaceholderText("Choose a format")
+            self.format.setEnabled(True)
             self.format.setCurrentIndex(self.format.findData(seen.format_id))
         chosen = next((one for one in seen.formats if one.id == seen.format_id), None)
         self.about.setText("" if chosen is None else f"Holds: {chosen.carries}\nHas not: {chosen.lacks}")
@@ -265,7 +269,8 @@ class ImportDialog(QDialog):
             self.partial.show()
         self.import_button.setText(self.ways.verb)
         self.import_button.setEnabled(self.can_accept)
-        if self.can_accept and self.focusWidget() in (None, self.format, self.stop_button):
+        if self.can_accept and not self._was_ready:
+            self._was_ready = True
             self.import_button.setFocus()
 
     @property

@@ -58,6 +58,7 @@ class ReportView(QWidget):
         self.copy_button.setProperty("role", "link")
         set_font(self.copy_button, 11, 500)
         self.source = ChoiceField("Text of")
+        self.source.hide()
         self.source_name = label("", 11, 600)
         self.lines = LinesView(theme)
         self.empty = label("", 12, 400, "2", wrap=True)
@@ -233,7 +234,7 @@ class ReportDialog(QDialog):
         for question in seen.questions:
             answer = seen.answers.get(question.key, question.default)
             shown = dict(question.choices).get(answer, f"{answer} {question.unit}".strip())
-            head.addWidget(label(f"{question.text}: {shown}", 11, 400, "2", wrap=True))
+            head.addWidget(label(f"{question.text} {shown}", 11, 400, "2", wrap=True))
         column.addLayout(head)
         column.addWidget(separator())
         self.report = ReportView(theme)
@@ -244,3 +245,4 @@ class ReportDialog(QDialog):
         box.setContentsMargins(16, 10, 16, 12)
         box.rejected.connect(self.reject)
         column.addWidget(box)
+        self.report.list.setFocus()

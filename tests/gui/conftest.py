@@ -34,7 +34,7 @@ def own_settings(tmp_path: Path) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def background(qapp: QApplication) -> Iterator[Background]:
     """One process for the long work of all tests, so that it is started once."""
-    made = Background()
+    made = Background("gui.import_work")
     yield made
     made.stop()
 

@@ -184,7 +184,7 @@ def test_an_export_can_be_stopped(
 def test_quick_entries_open_the_dialog_at_their_format(
     context: AppContext, background: Background, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("gui.export_commands.Background", lambda _parent: background)
+    monkeypatch.setattr("gui.export_commands.Background", lambda *_: background)
     window = MainWindow(context)
     qtbot.addWidget(window)
     window.show()
