@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from model.catalog.specs import BYTES_PER_S_PER_GBIT
 from model.files.exporting import ExportSource
 from model.files.exports.drawing import TIERS, Host, host_of_device, hosts_of, watched
 from model.topology.graph import Topology
@@ -77,7 +78,7 @@ class Cable:
     @property
     def gbit_per_s(self) -> float:
         """What it was built for, in one direction."""
-        return self.link.lane_bytes_per_s * 8 / 1e9
+        return self.link.lane_bytes_per_s / BYTES_PER_S_PER_GBIT
 
 
 @dataclass(frozen=True, slots=True)

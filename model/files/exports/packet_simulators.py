@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from model.catalog.specs import BYTES_PER_S_PER_GBIT
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportOption, ExportSource
 from model.files.exports.drawing import watched
@@ -76,7 +77,7 @@ def _ids(graph: PacketGraph, servers: Sequence[str]) -> dict[str, int]:
 
 def _link_lines(source: ExportSource, links: Sequence[PacketLink], ids: dict[str, int]) -> Iterator[str]:
     for link in watched(source, links, "writing links", 0.8):
-        speed, delay = _plain(link.bytes_per_s * 8 / 1e9), _plain(link.latency_s * 1e3)
+        speed, delay = _plain(link.bytes_per_s / BYTES_PER_S_PER_GBIT), _plain(link.latency_s * 1e3)
         yield f"{ids[link.a]} {ids[link.b]} {speed}Gbps {delay}ms 0"
 
 
