@@ -5,11 +5,13 @@ Readers of fabrics fill a `Cabling`; `cabling_drawing.draw` makes hosts, tiers o
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from model.catalog.specs import BYTES_PER_S_PER_GBIT
 from model.errors import InputError
 from model.files.importing import Reading
 from model.files.reading_text import Source
@@ -19,6 +21,20 @@ from model.topology.types import LinkKind, State
 MOST_BOXES = 200_000
 MOST_CABLES = 500_000
 MOST_NAMED = 20  # things of one kind that a report names one by one
+
+
+_SPEED = re.compile(
+    r"\s*(\d{1,5}(?:\.\d{1,6})?)\s*(g|gb|gbit|gbps|gb/s|gbit/s|ge|t|tb|tbps)?\s*", re.IGNORECASE
+)
+
+
+def rate_of(text: str) -> float:
+    """Bytes/s of a speed as people write it ("400G", "0.4 Tbps"; "400" are Gb/s); 0 for anything else."""
+    found = _SPEED.fullmatch(text[:40])
+    if found is None:
+        return 0.0
+    tera = (found[2] or "").lower().startswith("t")
+    return float(found[1]) * (1000 if tera else 1) * BYTES_PER_S_PER_GBIT
 
 
 class Role(StrEnum):

@@ -14,10 +14,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from model.catalog.specs import BYTES_PER_S_PER_GBIT
 from model.errors import InputError
 from model.files.importing import Drawing, ImportFormat, Reading
-from model.files.imports.cabling import Cable, Cabling, End, Role
+from model.files.imports.cabling import Cable, Cabling, End, Role, rate_of
 from model.files.imports.cabling_drawing import draw
 from model.files.imports.cabling_roles import role_of_word
 from model.files.imports.yaml_text import YamlList, YamlMap, parse_yaml
@@ -29,9 +28,6 @@ _NO_CABLES = frozenset({"host", "mgmt-net", "macvlan", "dummy", "vxlan", "vxlan-
 _BRIDGES = frozenset({"bridge", "ovs-bridge"})
 _HOST_KINDS = frozenset({"linux", "ext-container", "generic_vm", "k8s-kind", "sonic-host", "rare"})
 _SWITCH_IMAGE = re.compile(r"frr|vyos|sonic|srlinux|ceos|crpd|bird|gobgp|cumulus", re.IGNORECASE)
-_SPEED = re.compile(
-    r"\s*(\d{1,5}(?:\.\d{1,6})?)\s*(g|gb|gbit|gbps|gb/s|gbit/s|ge|t|tb|tbps)?\s*", re.IGNORECASE
-)
 
 
 def read(reading: Reading) -> Drawing:
@@ -150,10 +146,9 @@ def _rate(reading: Reading, link: YamlMap, line: int) -> float:
         for key in SPEED_LABELS:
             if key not in table:
                 continue
-            found = _SPEED.fullmatch(str(table[key])[:40])
-            if found and float(found[1]):
-                tera = (found[2] or "").lower().startswith("t")
-                return float(found[1]) * (1000 if tera else 1) * BYTES_PER_S_PER_GBIT
+            rate = rate_of(str(table[key]))
+            if rate:
+                return rate
             reading.ignored(f"A {key} of {shown(table[key])} is no speed in Gb/s.", line)
     return 0.0
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from model.errors import InputError
 from model.files.importing import Drawing, ImportFormat, Reading
-from model.files.imports.cabling import Cable, Cabling, End, Role
+from model.files.imports.cabling import Cable, Cabling, End, Role, rate_of
 from model.files.imports.cabling_drawing import draw
 from model.files.imports.cabling_roles import role_of_word
 from model.topology.types import LinkKind
@@ -209,7 +209,7 @@ class _Parser:
         if len(sides) == 1:
             self._nodes(sides[0], attributes, line)
         for left, right in pairwise(sides):
-            self._cables(left, right, line)
+            self._cables(left, right, line, self._rate(attributes, line))
         return [End(end.box) for side in sides for end in side]
 
     def _side(self) -> list[End]:
@@ -259,12 +259,20 @@ class _Parser:
                 else:
                     box.role = role
 
-    def _cables(self, left: list[End], right: list[End], line: int) -> None:
+    def _rate(self, attributes: dict[str, str], line: int) -> float:
+        """Bytes/s of the attribute speed, which Railsketch writes; 0 where there is none."""
+        text = attributes.get("speed")
+        rate = rate_of(text) if text is not None else 0.0
+        if text is not None and not rate:
+            self._reading.ignored(f"The speed {text[:40]!r} of a cable is none in Gb/s.", line)
+        return rate
+
+    def _cables(self, left: list[End], right: list[End], line: int, rate: float) -> None:
         if len(left) * len(right) > MOST_PAIRS:
             raise self._problem(f"more than {MOST_PAIRS:,} cables in one statement")
         for a in left:
             for b in right:
-                self._cabling.cable(Cable(a, b, line))
+                self._cabling.cable(Cable(a, b, line, rate))
 
 
 def read(reading: Reading) -> Drawing:
@@ -297,6 +305,6 @@ FORMATS = (
         read=read,
         how="The topology file of PTM (/etc/ptm.d/topology.dot) or of a simulation in NVIDIA Air.",
         carries="Hosts, switches and the cable on each port, parallel ones and split ports too.",
-        lacks="Speeds are not in it and asked for; products, GPUs and lengths are not either.",
+        lacks="Speeds where edges have no attribute speed; products, GPUs and lengths.",
     ),
 )

@@ -84,25 +84,50 @@ _NO_NETWORK = re.compile(r"power|console|rear|front|circuit", re.IGNORECASE)
 def read(reading: Reading) -> Drawing:
     """The cables and devices of all tables as a drawing. Raises `InputError` where a table is neither."""
     tables = [_Table(source) for source in reading.sources]
-    cabling = Cabling(reading, _network(reading))
+    ports = _Interfaces()
+    for table in tables:
+        if table.lists_parts and len(tables) > 1:
+            ports.read(table)
+    cabling = Cabling(reading, _network(reading, ports))
     for table in tables:
         if table.has_cables:
             _Cables(reading, cabling, table).read()
     for table in tables:
         if not table.has_cables and not (table.lists_parts and len(tables) > 1):
             _devices(reading, cabling, table)
-        elif table.lists_parts and not table.has_cables:
-            text = "A table of interfaces says nothing about a drawing that its cables do not."
-            reading.note(NoteKind.IGNORED, text, source=table.source)
+    ports.give_rates(cabling)
     if not cabling.boxes:
         raise InputError(f"{reading.source.name} has headings, and no cable and no device below.")
     return draw(cabling, reading.source.name.partition(".")[0])
 
 
-def _network(reading: Reading) -> LinkKind:
+class _Interfaces:
+    """What tables of interfaces say: the speed of each (bytes/s), and whether one is InfiniBand."""
+
+    def __init__(self) -> None:
+        self.infiniband = False
+        self._rates: dict[End, float] = {}
+
+    def read(self, table: _Table) -> None:
+        """Take speeds, which NetBox has in kb/s."""
+        for _, row in table.rows():
+            self.infiniband |= row.get("type", "").lower().startswith("infiniband")
+            speed = row.get("speed", "")
+            if re.fullmatch(r"[1-9][0-9]{0,11}", speed) and row.get("device_of_part"):
+                self._rates[End(row["device_of_part"], row["name"])] = int(speed) * 1e3 / 8
+
+    def give_rates(self, cabling: Cabling) -> None:
+        """A cable is as fast as the slower of its two ports; as the one that is known."""
+        for cable in cabling.cables:
+            known = [self._rates[end] for end in cable.ends() if end in self._rates]
+            cable.rate = min(known, default=0.0)
+
+
+def _network(reading: Reading, ports: _Interfaces) -> LinkKind:
     choices = (("ethernet", "Ethernet"), ("infiniband", "InfiniBand"))
+    default = "infiniband" if ports.infiniband else "ethernet"
     why = "Switches and network cards follow from it."
-    question = Question("network", "Which network is it?", "ethernet", choices, why=why)
+    question = Question("network", "Which network is it?", default, choices, why=why)
     return LinkKind(reading.ask(question))
 
 
@@ -124,11 +149,14 @@ class _Table:
         headings = next(self._cells(), [])
         plain_headings = {_plain(heading) for heading in headings[:200]}
         self.lists_parts = {"device", "name"} <= plain_headings  # interfaces, ports … of devices
+        parts = {"name": "name", "device": "device_of_part", "speed": "speed", "speed kbps": "speed"}
         self.columns: dict[str, int] = {}
         self.unknown: list[str] = []
         for place, heading in enumerate(headings[:200]):
             plain = _plain(heading)
             ours = next((name for name, known in _HEADINGS.items() if plain in known), "")
+            if self.lists_parts and plain in parts:
+                ours = parts[plain]
             if ours:
                 self.columns.setdefault(ours, place)
             elif plain:
@@ -352,7 +380,7 @@ FORMATS = (
         read=read,
         how="Export of the table of cables, and of devices, in NetBox; or the CSV that it imports.",
         carries="Hosts, switches, the cable on each port with its length and state; racks and heights.",
-        lacks="Speeds are not in it and asked for; GPUs are not either.",
+        lacks="Speeds, unless the table of interfaces is read with it; GPUs.",
         several=True,
     ),
 )

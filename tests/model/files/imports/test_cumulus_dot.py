@@ -98,6 +98,19 @@ def test_functions_that_differ_or_mean_nothing() -> None:
     assert "The function 'poet' of a node means nothing here." in said(one, "ignored")
 
 
+def test_speeds_that_stand_at_the_edges() -> None:
+    one = imported(
+        text(
+            'graph G {"leaf1" [function=leaf]; "leaf2" [function=leaf]\n'
+            '"gpu1":"eth1" -- "leaf1":"swp1" [speed="200G"]\n"gpu2":"eth1" -- "leaf2":"swp1" [speed=quick]}\n'
+        ),
+        answers={"network_gbit_per_s": "100"},
+    )
+    assert isinstance(one.result, Drawing)
+    assert sorted(gbit(one.result).values()) == [[(100.0, 1)], [(200.0, 1)]]
+    assert lines(one, "The speed 'quick' of a cable is none") == (3,)
+
+
 def test_real_file() -> None:
     result = drawing(real("cumulus_topology_dot/ptm_basic_breakout.dot"))
     assert kinds(result) == {"spine": 2, "leaf": 2, "nic": 2, "tray": 2}

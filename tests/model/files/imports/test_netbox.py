@@ -141,6 +141,18 @@ def test_infiniband_when_it_is_answered() -> None:
     assert {device.model for device in result.devices} == {"qm9700", "cx7-ndr"}
 
 
+def test_interfaces_tell_the_network_and_the_speed_of_the_slower_end() -> None:
+    """NetBox has speeds in kb/s."""
+    rows = "gpu1,dcim.interface,ib0,leaf1,dcim.interface,1,connected,1,m\n"
+    ports = "device,name,type,speed,enabled\ngpu1,ib0,infiniband-hdr,200000000,true\n"
+    ports += "leaf1,1,infiniband-ndr,400000000,true\nleaf1,2,infiniband-ndr,fast,true\n"
+    one = import_sources([text(HEADINGS + rows, "cables.csv"), text(ports, "interfaces.csv")])
+    assert isinstance(one.result, Drawing)
+    (cable,) = one.result.links
+    assert (cable.kind.value, cable.lane_bytes_per_s) == ("infiniband", 25e9)
+    assert not any("gbit" in question.key for question in one.questions)
+
+
 def test_real_file() -> None:
     one = imported(real("netbox_csv/SYN_cables_import.csv"))
     assert isinstance(one.result, Drawing)
