@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QByteArray, QPointF, QSettings, QSize, Qt
+from PySide6.QtCore import QByteArray, QPointF, QSettings, QSize, Qt, QTimer
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 LEFT_WIDTH = 226
 RIGHT_WIDTH = 348
+RIGHT_LEAST = 320
 BOTTOM_HEIGHT = 214
 FINDINGS_WIDTH = 380
 WIDE_ENOUGH = 1500
@@ -105,6 +106,7 @@ class Workspace:
         column = _Column("Job and traffic", (self.job, self.placement, self.traffic, self.memory))
         self.racks = RackElevationPanel(context)
         self.racks_dock = self._dock("racks", "Rack elevation", right, self.racks)
+        column.setMinimumWidth(RIGHT_LEAST)
         self.right = self._dock("job", "Job, placement, traffic, memory", right, column)
         window.splitDockWidget(self.racks_dock, self.right, Qt.Orientation.Horizontal)
         self.bottom = self._dock("step", "Step", bottom, self.timeline)
@@ -127,10 +129,12 @@ class Workspace:
         bar.setContentsMargins(0, 0, 0, 0)
         self._size_docks()
         self._closed = set(CLOSED_AT_FIRST)
+        self._sides = (LEFT_WIDTH, RIGHT_WIDTH)
         self._state: QByteArray | None = None
         self._shown = False
         for dock in self.docks:
             dock.toggleViewAction().triggered.connect(self._dock_toggled)
+        self.outline_dock.toggleViewAction().triggered.connect(lambda _open: self._keep_widths())
         context.selection_changed.connect(self._show_lower)
 
     def _left_column(self) -> QWidget:
@@ -194,26 +198,46 @@ class Workspace:
     def _dock_toggled(self, _open: bool) -> None:
         self._closed = {dock.objectName() for dock in self.docks if not dock.toggleViewAction().isChecked()}
 
+    def _keep_widths(self) -> None:
+        """What comes or goes takes its room from the canvas: the columns at the sides keep their widths, and
+        get back what a narrow window took from them.
+        """
+        sides = (self.left, self.right)
+        beside = {self.outline_dock: OUTLINE_WIDTH, self.racks_dock: RACKS_WIDTH}
+        if self._window.tabifiedDockWidgets(self.racks_dock):
+            del beside[self.racks_dock]
+        shown = {dock: width for dock, width in beside.items() if dock.isVisible()}
+        widths = self._sides
+        if not shown:
+            widths = (max(self.left.width(), widths[0]), max(self.right.width(), widths[1]))
+        self._window.resizeDocks([*sides, *shown], [*widths, *shown.values()], Qt.Orientation.Horizontal)
+
+    def _keep_widths_soon(self) -> None:
+        """Not before the window has laid out what came or went: it would share the room out anew."""
+        QTimer.singleShot(0, self._window, self._keep_widths)
+
     def show_outline(self) -> None:
         """Show the outline and go to it; when it has the focus, hide it."""
         if self.outline_dock.isVisible() and self.outline.tree.hasFocus():
             self.outline_dock.hide()
+            self._keep_widths()
             self.canvas.setFocus()
         else:
-            self.outline_dock.show()
-            self._window.resizeDocks(
-                [self.left, self.outline_dock], [LEFT_WIDTH, OUTLINE_WIDTH], Qt.Orientation.Horizontal
-            )
+            if not self.outline_dock.isVisible():
+                self._sides = (self.left.width(), self.right.width())
+                self.outline_dock.show()
+                self._keep_widths()
             self.outline.tree.setFocus()
         self._dock_toggled(True)
 
     def _place_racks(self) -> None:
         """Beside the job column where the window is wide enough, else as a tab on it."""
         if self._window.width() >= WIDE_ENOUGH:
+            if not self.racks_dock.isVisible():
+                self._sides = (self.left.width(), self.right.width())
             self._window.splitDockWidget(self.racks_dock, self.right, Qt.Orientation.Horizontal)
             self.racks_dock.show()
-            widths = [RACKS_WIDTH, RIGHT_WIDTH]
-            self._window.resizeDocks([self.racks_dock, self.right], widths, Qt.Orientation.Horizontal)
+            self._keep_widths_soon()
         else:
             self._window.tabifyDockWidget(self.right, self.racks_dock)
             self.racks_dock.show()
@@ -223,6 +247,7 @@ class Workspace:
         """Show the rack elevation and go to it; when it has the focus, hide it."""
         if self.racks_dock.isVisible() and self.racks.has_focus():
             self.racks_dock.hide()
+            self._keep_widths_soon()
             self.canvas.setFocus()
         else:
             self._place_racks()
