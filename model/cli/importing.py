@@ -26,7 +26,7 @@ from model.document.compare import compare
 from model.document.document import Document
 from model.document.merge import Merge, plan_beside
 from model.document.merge_hosts import plan_hosts
-from model.document.merge_trays import plan_trays
+from model.document.merge_trays import hosts_in, plan_trays
 from model.document.place_ranks import plan_ranks
 from model.errors import InputError
 from model.files import opening
@@ -34,7 +34,7 @@ from model.files.importing import Drawing, Imported, Overlay, RankPlacement, ask
 from model.files.opening import document_of, open_any, refuse_nothing
 from model.files.overlay import show_overlay
 from model.files.project import save_project
-from model.text import plural
+from model.text import name_list, plural
 
 
 class _Report:
@@ -142,6 +142,12 @@ def _merged(report: _Report, document: Document, merge: Merge) -> None:
 
 def _as_tray(report: _Report, imported: Imported, document: Document, arguments: argparse.Namespace) -> None:
     drawing = _drawing(imported, "tray")
+    hosts = hosts_in(drawing)
+    if arguments.host is None and len(hosts) > 1:
+        raise InputError(
+            f"{drawing.name or 'The file'} holds {len(hosts):,} hosts ({name_list(hosts)}); say which is the "
+            "node with --host NAME."
+        )
     _merged(report, document, plan_trays(document, drawing, arguments.tray or None, arguments.host))
 
 

@@ -157,6 +157,7 @@ def _without_last(table: dict[str, object]) -> dict[str, object]:
         (("import", "topo.txt", "--tray", "node00"), "--tray chooses trays"),
         (("import", "topo.txt", "--onto", "cluster.json"), "--as tray, host, beside or compare"),
         (("import", "topo.txt", "--onto", "cluster.json", "--as", "ranks"), "needs a placement of ranks"),
+        (("import", "cluster.json", "--onto", "cluster.json", "--as", "tray"), "the node with --host NAME."),
         (("import", "topo.txt", "--onto", "cluster.json", "--as", "overlay"), "needs what NCCL chose"),
         (("import", "other.conf", "--onto", "cluster.json", "--as", "host"), "put it beside instead"),
         (
