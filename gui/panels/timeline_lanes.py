@@ -136,6 +136,7 @@ class TimelineLanes(QWidget):
         self._one_lane_a_stage = True
         self._picture: QImage | None = None
         self._picture_key: tuple[object, ...] = ()
+        self._tick_labels: list[QRectF] = []
         self.paints = 0
         self.both_ways = False  # microbatches enter at both ends of the pipeline
         self.of_older_job = False  # hatched: the job has become illegal since
@@ -279,6 +280,7 @@ class TimelineLanes(QWidget):
         ticks, decimals, unit = axis_ticks(self._start_s, self._end_s, max(1, int(self._track_width // 110)))
         name = {1.0: "s", 1e-3: "ms"}.get(unit, "µs")
         painter.setFont(theme.font(10))
+        self._tick_labels = []
         for tick in ticks:
             x = self._x(tick)
             painter.setPen(QPen(theme.color("line"), 1))
@@ -287,7 +289,9 @@ class TimelineLanes(QWidget):
             rect = QRectF(x - 50, 0, 100, AXIS_HEIGHT - 3)
             if rect.center().x() - 24 < self.name_width - 12 or rect.center().x() + 24 > self.width():
                 continue
-            painter.drawText(rect, int(Qt.AlignmentFlag.AlignCenter), f"{tick / unit:,.{decimals}f} {name}")
+            text, centred = f"{tick / unit:,.{decimals}f} {name}", int(Qt.AlignmentFlag.AlignCenter)
+            painter.drawText(rect, centred, text)
+            self._tick_labels.append(painter.boundingRect(rect, centred, text).adjusted(-1, 0, 1, 0))
 
     def _playhead(self, painter: QPainter) -> None:
         x = self._x(self._time_s)
@@ -299,6 +303,9 @@ class TimelineLanes(QWidget):
         painter.drawLine(QPointF(x, AXIS_HEIGHT - 4), QPointF(x, self.height()))
         left = min(max(x - TAG_WIDTH / 2, self.name_width - 20), self.width() - TAG_WIDTH - 1)
         tag = QRectF(left, 0, TAG_WIDTH, AXIS_HEIGHT - 4)
+        for cut in self._tick_labels:  # half a label beside the tag would read as part of it
+            if cut.intersects(tag):
+                painter.fillRect(cut, theme.color("panel"))
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("accent"))
         painter.drawRoundedRect(tag, 4, 4)

@@ -15,7 +15,7 @@ from gui.context import AppContext
 from gui.panels.findings import FindingsPanel
 from gui.panels.memory import MemoryPanel
 from gui.panels.timeline import TimelinePanel, fitting_speed, speed_text
-from gui.panels.timeline_lanes import AXIS_HEIGHT, NAME_WIDTH, clock_text
+from gui.panels.timeline_lanes import AXIS_HEIGHT, NAME_WIDTH, TAG_WIDTH, clock_text
 from model.document.edits import SetFields, SetJob
 from model.job.spec import apply_set
 from model.step.report import Analysis, Finding, Severity
@@ -136,6 +136,32 @@ def test_lanes_hover_and_paint(qtbot: QtBot, context: AppContext) -> None:
     qtbot.waitUntil(lambda: panel.lanes.paints > before)
     qtbot.mouseMove(panel.lanes, at(panel, 0.5))
     assert panel.lanes.toolTip().startswith("Stage 0, 8 equal replicas: ")
+
+
+def test_no_half_label_stands_beside_the_playhead(qtbot: QtBot, context: AppContext) -> None:
+    panel = timeline(qtbot, context)
+    lanes, duration = panel.lanes, context.playback.duration_s
+    panel_colour = context.theme.current.color("panel").rgb()
+
+    def written(left: int, right: int) -> list[int]:
+        """Columns of the axis with something on them."""
+        image = lanes.grab().toImage()
+        ratio = image.devicePixelRatio()
+        rows = range(round((AXIS_HEIGHT - 5) * ratio))
+        return [
+            x
+            for x in range(left, right)
+            if any(image.pixel(round(x * ratio), y) & 0xFFFFFF != panel_colour & 0xFFFFFF for y in rows)
+        ]
+
+    context.playback.set_time(0.0)
+    first = next(x for x in written(NAME_WIDTH + TAG_WIDTH, lanes.width() - TAG_WIDTH))
+    last = max(x for x in written(first, first + 50))
+    middle = (first + last) // 2 + TAG_WIDTH / 2
+    context.playback.set_time(duration * (middle - NAME_WIDTH) / (lanes.width() - NAME_WIDTH))
+    tag = written(first - 10, last + TAG_WIDTH + 10)
+    assert len(tag) == pytest.approx(TAG_WIDTH, abs=2)
+    assert min(tag) == pytest.approx((first + last) // 2, abs=2)
 
 
 def test_unequal_replicas_have_lanes_of_their_own(
