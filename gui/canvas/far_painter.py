@@ -14,7 +14,7 @@ from gui.canvas.far_layout import FarLayout
 from gui.canvas.far_plan import FarPlan, TileLoads, group_loads, tier_loads
 from gui.canvas.gpu_look import runs
 from gui.canvas.lettering import Lettering
-from gui.canvas.loads import OVER_STEP, oversubscribed, steps_of
+from gui.canvas.loads import BUNDLE_LIMIT, OVER_STEP, oversubscribed, steps_of
 from gui.canvas.scene_index import DEVICE_KINDS, FloatArray
 from gui.canvas.strands import StrandLoads
 from gui.theme import Theme
@@ -289,7 +289,10 @@ class FarPainter:
         name = self.lettering.cut(scene.container_name(int(plan.groups[number])), px, 700, right - left)
         used = self.lettering.left(painter, name, px, 700, theme.color("text"), left, middle)
         held = plural(int(scene.group_gpus[number]), "GPU")
-        if used + self.lettering.width(held, px - 2, 400) + 8 <= right - left:
+        begin = right - self.lettering.width(held, px - 2, 400)
+        # The ribbon to the tier above comes in at the middle.
+        above = left + used + 8 <= begin and rect.center().x() + BUNDLE_LIMIT + 4 <= begin
+        if above:
             self.lettering.right(painter, held, px - 2, 400, theme.color("text-2"), right, middle)
         members = plan.tile_group == number
         if not members.any():
@@ -305,7 +308,7 @@ class FarPainter:
         elif spare:
             rest = f"{spare} spare"
         if layout.closed[number]:  # its one tile has the mean
-            first, rest = (rest, "") if not down else ("", rest)
+            first, rest = ("", rest) if down else (rest, "" if above else held)
         used = self.lettering.left(painter, first, px - 2, 600, theme.color("text"), left, middle)
         if rest and used + self.lettering.width(rest, px - 2, 400) + 8 <= right - left:
             self.lettering.right(painter, rest, px - 2, 400, ink, right, middle)
