@@ -77,9 +77,12 @@ class _Link:
         self._connection.close()
 
     def _write(self) -> None:
+        from gui.background_process import Order, order_messages
+
         with contextlib.suppress(OSError):
             while (message := self._outbox.get()) is not None:
-                self._connection.send_bytes(pickle.dumps(message, protocol=5))
+                for part in order_messages(message) if isinstance(message, Order) else (message,):
+                    self._connection.send_bytes(pickle.dumps(part, protocol=5))
 
     def _read(self) -> None:
         with contextlib.suppress(EOFError, OSError):

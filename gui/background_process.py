@@ -8,14 +8,16 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from model.document.document import Content
 from model.errors import RailsketchError
+from model.worker.messages import LoadContent, LoadSlice, load_messages
 
 _BETWEEN_S = 0.05  # a window shows no more than this many states of a progress bar
 
@@ -26,6 +28,11 @@ class Order:
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SentBefore:
+    """Stands in an order for the content of a drawing, which came in slices before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +99,36 @@ def serve(connection: Connection, module: str) -> None:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     threading.Thread(target=_follow_parent, daemon=True).start()
     import_module(module)
+    slices: list[LoadSlice] = []
+    content: Content | None = None
     try:
         while True:
             message = pickle.loads(connection.recv_bytes())
-            if isinstance(message, Order):
-                connection.send_bytes(_answer(message, connection))
+            if isinstance(message, LoadSlice):
+                slices.append(message)
+            elif isinstance(message, LoadContent):
+                content = _joined(slices, message.content)
+                slices.clear()
+            elif isinstance(message, Order):
+                given = (content if isinstance(each, SentBefore) else each for each in message.arguments)
+                connection.send_bytes(_answer(replace(message, arguments=tuple(given)), connection))
     except (EOFError, OSError):
         pass
+
+
+def order_messages(order: Order) -> Iterator[object]:
+    """An order as it is sent: a drawing goes in many short messages, so that pickling it blocks nobody."""
+    for each in order.arguments:
+        if isinstance(each, Content):
+            yield from load_messages(0, each)
+    given = tuple(SentBefore() if isinstance(each, Content) else each for each in order.arguments)
+    yield replace(order, arguments=given)
+
+
+def _joined(slices: Sequence[LoadSlice], content: Content) -> Content:
+    devices = tuple(device for part in slices for device in part.devices)
+    links = tuple(link for part in slices for link in part.links)
+    return replace(content, parts=replace(content.parts, devices=devices, links=links))
 
 
 def _answer(order: Order, connection: Connection) -> bytes:
