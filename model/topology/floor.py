@@ -142,14 +142,20 @@ def _mounts(topology: Topology) -> Mounts:
         return len(rows) - 1
 
     def row_inside(ident: str) -> int:
-        if ident not in of_box:
-            box = containers[ident]
-            if box.kind is not ContainerKind.TRAY:
-                of_box[ident] = -1
-            else:
-                own = row_of(box)
-                of_box[ident] = own if own >= 0 or box.parent is None else row_inside(box.parent)
-        return of_box[ident]
+        path: list[str] = []
+        around: str | None = ident
+        row = -1
+        while around is not None and containers[around].kind is ContainerKind.TRAY:
+            if around in of_box:
+                row = of_box[around]
+                break
+            path.append(around)
+            row = row_of(containers[around])
+            if row >= 0:
+                break
+            around = containers[around].parent
+        of_box.update(dict.fromkeys(path, row))
+        return row
 
     devices = topology.devices()
     thing = np.full(len(devices), -1, np.int32)

@@ -198,10 +198,12 @@ class Topology:
     def descendants(self, container_id: str) -> tuple[str, ...]:
         """Ids of all that lies in a container at any depth, outer containers first."""
         found: list[str] = []
-        for ident in self.children(container_id):
+        left = list(reversed(self.children(container_id)))
+        while left:
+            ident = left.pop()
             found.append(ident)
             if self.has_container(ident):
-                found.extend(self.descendants(ident))
+                left.extend(reversed(self.children(ident)))
         return tuple(found)
 
     def index_of(self, device_id: str) -> int:

@@ -7,6 +7,8 @@ from model.topology.types import Container, ContainerKind, Device, DeviceKind, L
 
 _LARGEST = 2**53  # above it a JSON number no longer holds every integer
 _ID_LENGTH = 200
+HIGHEST_U = 1000.0
+"""No rack or thing in one is higher; what counts its U stays quick."""
 _LEAST_SHARE = 1e-6  # what delivers less is down; seconds stay far from overflowing
 
 # Fields that are held as float, so that a whole number reads the same everywhere.
@@ -47,11 +49,11 @@ def _number(what: str, ident: str, name: str, value: object, *, least: float, mo
         _refuse(what, ident, f"{name} must be from {least:g} to {most:g}, not {str(value)[:40]}")
 
 
-def _not_negative(what: str, ident: str, name: str, value: object) -> None:
-    """`value` must be a finite number of at least 0; None passes."""
+def _not_negative(what: str, ident: str, name: str, value: object, most: float = 1e30) -> None:
+    """`value` must be a finite number in [0, most]; None passes."""
     if value is None or (isinstance(value, int | float) and value == 0 and not isinstance(value, bool)):
         return
-    _number(what, ident, name, value, least=0.0)
+    _number(what, ident, name, value, least=0.0, most=most)
 
 
 def _integer(what: str, ident: str, name: str, value: object, *, least: int) -> None:
@@ -72,8 +74,9 @@ def _kind(what: str, ident: str, value: object, kind: type) -> None:
 def _rack_fields(what: str, thing: Device | Container) -> None:
     if thing.u is not None:
         _integer(what, thing.id, "u", thing.u, least=0)
-    for name in ("height_u", "power_w", "weight_kg"):
-        value = getattr(thing, name)
+    if thing.height_u is not None:
+        _not_negative(what, thing.id, "height_u", thing.height_u, most=HIGHEST_U)
+    for name, value in (("power_w", thing.power_w), ("weight_kg", thing.weight_kg)):
         if value is not None:
             _not_negative(what, thing.id, name, value)
     if thing.parent is not None:

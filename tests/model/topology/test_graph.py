@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from model.errors import EditRefused
+from model.topology.floor import mounts
 from model.topology.graph import Parts, Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind, State
 
@@ -140,3 +141,11 @@ def test_pickled_copy_goes_on_as_the_original(topology: Topology) -> None:
         each.add(Parts(devices=(_gpu("late"),)))
     assert copy.places() == topology.places()
     assert copy.revision == topology.revision
+
+
+def test_a_very_deep_nest_is_walked_to_its_end() -> None:
+    depth = 3000
+    trays = [Container(f"t{i}", ContainerKind.TRAY, parent=f"t{i - 1}" if i else None) for i in range(depth)]
+    topology = Topology([Device("gpu", DeviceKind.GPU, "h100-sxm", parent=f"t{depth - 1}")], (), trays)
+    assert topology.descendants("t0") == (*(tray.id for tray in trays[1:]), "gpu")
+    assert mounts(topology).thing.tolist() == [-1]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from model.errors import EditRefused
-from model.topology.types import Device, DeviceKind, Link, LinkKind
-from model.topology.validity import check_device, check_link
+from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
+from model.topology.validity import check_container, check_device, check_link
 
 DEVICE = Device("gpu0", DeviceKind.GPU, "h100-sxm")
 LINK = Link("a", "gpu0", "gpu1", LinkKind.NVLINK, 25e9)
@@ -28,3 +28,15 @@ def test_a_bundle_that_cannot_be(field: str, value: object) -> None:
     check_link(LINK)
     with pytest.raises(EditRefused, match=field):
         check_link(replace(LINK, **{field: value}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("height", [-0.5, float("nan"), float("inf"), 1000.5, 1e9])
+def test_a_height_that_no_rack_has(height: float) -> None:
+    rack = Container("rack0", ContainerKind.RACK)
+    for fine in (0.0, 0.5, 48.0, 1000.0):
+        check_container(replace(rack, height_u=fine))
+        check_device(replace(DEVICE, height_u=fine))
+    with pytest.raises(EditRefused, match="height_u must be from 0 to 1000"):
+        check_container(replace(rack, height_u=height))
+    with pytest.raises(EditRefused, match="height_u must be from 0 to 1000"):
+        check_device(replace(DEVICE, height_u=height))
