@@ -85,9 +85,8 @@ def _ranks(ranks: Sequence[int]) -> str:
 def _done(document: Document, world: Sequence[str | None], placed: Sequence[str]) -> tuple[str, ...]:
     topology = document.topology
     hosts = {topology.device(gpu).parent for gpu in placed}
-    said = [
-        f"{plural(len(placed), 'rank')} of {len(world):,} {'has' if len(placed) == 1 else 'have'} a GPU, on {plural(len(hosts), 'host')}."
-    ]
+    verb = "has" if len(placed) == 1 else "have"
+    said = [f"{plural(len(placed), 'rank')} of {len(world):,} {verb} a GPU, on {plural(len(hosts), 'host')}."]
     idle = len(topology.working(DeviceKind.GPU)) - len(placed)
     if placed and idle > 0:
         said.append(f"{plural(idle, 'GPU')} that work get no rank, and stay idle.")
