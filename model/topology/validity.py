@@ -9,6 +9,7 @@ _LARGEST = 2**53  # above it a JSON number no longer holds every integer
 _ID_LENGTH = 200
 HIGHEST_U = 1000.0
 """No rack or thing in one is higher; what counts its U stays quick."""
+_MOST_OF_A_THING = 1e9  # watts and kilograms: more than any rack, and readable
 _LEAST_SHARE = 1e-6  # what delivers less is down; seconds stay far from overflowing
 
 # Fields that are held as float, so that a whole number reads the same everywhere.
@@ -78,7 +79,7 @@ def _rack_fields(what: str, thing: Device | Container) -> None:
         _not_negative(what, thing.id, "height_u", thing.height_u, most=HIGHEST_U)
     for name, value in (("power_w", thing.power_w), ("weight_kg", thing.weight_kg)):
         if value is not None:
-            _not_negative(what, thing.id, name, value)
+            _not_negative(what, thing.id, name, value, most=_MOST_OF_A_THING)
     if thing.parent is not None:
         check_id(what, thing.parent)
 

@@ -18,7 +18,7 @@ from gui.panels.rack_geometry import SMALLEST_U
 from gui.panels.rack_rows import RackFloor, ThingLoads
 from gui.panels.rack_view import RackView
 from model.document.document import Document
-from model.document.edits import AddParts, SetFields
+from model.document.edits import AddParts, Edit, Load, RemoveParts, Rename, SetFields
 from model.document.start import document_from
 from model.step.report import Analysis
 from model.topology.graph import Topology
@@ -411,3 +411,44 @@ def test_an_edit_during_a_drag_ends_it(qtbot: QtBot, panel: RackElevationPanel) 
     assert view.drag is None
     qtbot.mouseRelease(view.viewport(), LEFT, NONE, unit(view, "A3", 7))
     assert panel.context.document.undo_stack.count() == 1
+
+
+@pytest.mark.parametrize(
+    "edit", [Rename("container", "A3", "B3"), RemoveParts(container_ids=("A3",)), Load(Document())]
+)
+def test_the_rack_under_a_drag_is_renamed_or_goes(
+    qtbot: QtBot, panel: RackElevationPanel, edit: Edit
+) -> None:
+    context, view = panel.context, panel.view
+    drag(qtbot, view, unit(view, "A2", 1), unit(view, "A3", 7), release=False)
+    at = unit(view, "A3", 7)
+    context.document.push(edit, "Edit")
+    after = context.document.document.checksum()
+    assert view.drag is None
+    qtbot.mouseMove(view.viewport(), at)
+    qtbot.mouseRelease(view.viewport(), LEFT, NONE, at)
+    view.grab()
+    assert context.document.document.checksum() == after
+    context.document.undo_stack.undo()
+    assert where(context, "node03") == ("A2", 1)
+
+
+def test_undo_during_a_drag_ends_it(qtbot: QtBot, panel: RackElevationPanel) -> None:
+    context, view = panel.context, panel.view
+    drag(qtbot, view, unit(view, "A2", 1), unit(view, "A3", 7))
+    drag(qtbot, view, unit(view, "A3", 7), unit(view, "A3", 3), release=False)
+    at = unit(view, "A3", 3)
+    context.document.undo_stack.undo()
+    qtbot.mouseRelease(view.viewport(), LEFT, NONE, at)
+    assert where(context, "node03") == ("A2", 1)
+    assert not context.document.undo_stack.canUndo()
+
+
+def test_a_theme_during_a_drag_leaves_it_going(qtbot: QtBot, panel: RackElevationPanel) -> None:
+    context, view = panel.context, panel.view
+    drag(qtbot, view, unit(view, "A2", 1), unit(view, "A3", 7), release=False)
+    context.theme.set_choice("dark")
+    context.theme.apply()
+    view.grab()
+    qtbot.mouseRelease(view.viewport(), LEFT, NONE, unit(view, "A3", 7))
+    assert where(context, "node03") == ("A3", 7)
