@@ -167,20 +167,26 @@ class _Walk:
     def _parts(self, run: Run) -> int:
         return min(max(round(self._work.buckets[run.instance] * run.share), 1), _MOST_PARTS)
 
+    def _bucket_s(self, run: Run) -> tuple[float, float]:
+        """Of every bucket, and what the one that shows takes more: a latency that all have together."""
+        together = self._work.one_latency[run.instance]
+        latency = self._work.alpha_s[run.instance] * run.share if together else 0.0
+        return (self._sum((run,)) - latency) / self._parts(run), latency
+
     def gathered(self, wanted: Sequence[Run], start: float, end: float) -> float:
         """The end of what needs the parameters of its chunk for the first time."""
         if not wanted:
             return end
-        first = max(self._sum((run,)) / self._parts(run) for run in wanted)
+        first = max(sum(self._bucket_s(run)) for run in wanted)
         return max(end + max(first - start, 0.0), self._sum(wanted))
 
     def synced(self, wanted: Sequence[Run], start: float, end: float, busy: float) -> float:
         """When the gradients of a chunk are summed that its last backward leaves from `start` to `end`."""
         for run in wanted:
-            parts, seconds = self._parts(run), self._sum((run,))
+            parts, (seconds, shown) = self._parts(run), self._bucket_s(run)
             for part in range(1, parts + 1):
                 ready = start + (end - start) * part / parts if parts > 1 else end
-                busy = max(busy, ready) + seconds / parts
+                busy = max(busy, ready) + seconds + (shown if part == parts else 0.0)
         return busy
 
     def seconds(self, track: int, kind: tuple[tuple[_Pass, ...], bool]) -> float:

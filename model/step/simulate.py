@@ -257,11 +257,19 @@ class _Simulation:
         first: list[Piece] = []
         rest: list[Piece] = []
         for run in wanted:
-            parts = self._parts(run)
-            for part in range(parts):
-                piece = self._launch(track, (Run(run.instance, run.share / parts),))
-                (rest if part else first).extend(piece)
+            for part, bucket in enumerate(self._cut(run, 0)):
+                (rest if part else first).extend(self._launch(track, (bucket,)))
         return first, rest
+
+    def _cut(self, run: Run, shows: int) -> list[Run]:
+        """The buckets of a run. Where all have one latency together it is that of the bucket that `shows`."""
+        parts = self._parts(run)
+        each = run.share / parts
+        latencies = [each] * parts
+        if self._work.one_latency[run.instance]:
+            latencies = [0.0] * parts
+            latencies[shows] = run.share
+        return [Run(run.instance, each, latency) for latency in latencies]
 
     def _follow(self, track: int, chunk: int, together: Sequence[Operation]) -> list[Piece]:
         """Gradients that leave while the last backward of a chunk computes them: in n buckets, the k-th when
@@ -274,8 +282,8 @@ class _Simulation:
             parts = self._parts(run)
             if parts == 1:
                 continue
-            for part in range(1, parts + 1):
-                piece = self._come_to(track, Run(run.instance, run.share / parts))
+            for part, bucket in enumerate(self._cut(run, -1), start=1):
+                piece = self._come_to(track, bucket)
                 self._launches.append(piece)
                 self._at(self._now + computing * part / parts, self._start_late, len(self._launches) - 1, 0)
                 pieces.append(piece)
@@ -388,14 +396,14 @@ class _Simulation:
 
     def _come_to(self, track: int, run: Run) -> Piece:
         """The piece of a run; what several tracks run together is one piece for all of them."""
-        number, share = run
+        number = run.instance
         participants = len(self._work.participants[number])
         if participants == 1:
-            return Piece(number, 1, share)
+            return Piece(number, 1, run.share, run.latency)
         coming = self._comings[track, number] = self._comings.get((track, number), 0) + 1
         piece = self._joint.get((number, coming))
         if piece is None:
-            piece = self._joint[number, coming] = Piece(number, participants, share)
+            piece = self._joint[number, coming] = Piece(number, participants, run.share, run.latency)
         return piece
 
     # The pipeline

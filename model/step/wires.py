@@ -13,18 +13,21 @@ _MOVING = 2
 
 
 class Piece:
-    """One run of an instance, which moves `share` of its bytes and latency of a step.
+    """One run of an instance, which moves `share` of its bytes of a step and waits for `latency` of its α.
 
     `missing` counts the participants that have not come yet; with none missing it is handed over, and
     `on_wire` when the ones before it in its stream have ended. `waiting` are the tracks that wait for its
     end.
     """
 
-    __slots__ = ("done", "instance", "missing", "on_wire", "share", "waiting")
+    __slots__ = ("done", "instance", "latency", "missing", "on_wire", "share", "waiting")
 
-    def __init__(self, instance: int, participants: int, share: float = 1.0) -> None:
+    def __init__(
+        self, instance: int, participants: int, share: float = 1.0, latency: float | None = None
+    ) -> None:
         self.instance = instance
         self.share = share
+        self.latency = share if latency is None else latency
         self.missing = participants
         self.on_wire = False
         self.done = False
@@ -105,7 +108,7 @@ class Wires:
         self._running[self._stream[number]] = piece
         piece.on_wire = True
         component = self.shares.component_of[number]
-        alpha = self._alpha[number] * piece.share
+        alpha = self._alpha[number] * piece.latency
         if self._alone[number]:
             moves_from = time + alpha
             end = moves_from

@@ -62,10 +62,11 @@ class Instances(Protocol):
 
 
 class Run(NamedTuple):
-    """One run of an instance, and the share of its step that it moves."""
+    """One run of an instance, the share of its step that it moves, and of its latency (None: the same)."""
 
     instance: int
     share: float
+    latency: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class Work:
     Per instance: `alpha_s` latency of a whole step; `participants` the tracks that must all be there before
     it starts, and that wait for its end; `stream` what runs one after the other: the collectives of a
     dimension at a track, each kind of send; `buckets` the parts in which it follows a backward or leads a
-    forward;
+    forward; `one_latency` whether all buckets have one together;
     `hides_in_pipeline` whether waiting for it counts only when the pipeline part is over. `holds_sender`: a
     rank goes on when its send has arrived. `closing_s`: from the last sum of gradients of all ranks to the
     optimizer.
@@ -140,6 +141,7 @@ class Work:
     participants: tuple[tuple[int, ...], ...]
     stream: tuple[int, ...]
     buckets: tuple[int, ...]
+    one_latency: tuple[bool, ...]
     hides_in_pipeline: tuple[bool, ...]
     holds_sender: bool
     closing_s: float
@@ -195,6 +197,7 @@ def step_work(outline: Outline, instances: Instances, schedule: Schedule) -> Wor
         participants=tuple(members),
         stream=tuple(streams),
         buckets=tuple(max(exchange.buckets, 1) for exchange in of_instance),
+        one_latency=tuple(exchange.units == 1 for exchange in of_instance),
         hides_in_pipeline=tuple(one.when is When.GRADIENTS and not one.blocking for one in of_instance),
         holds_sender=_deals_in_turn(schedule) and not outline.choices.pipeline,
         closing_s=outline.small.closing_s,

@@ -134,6 +134,25 @@ def test_every_unit_has_its_own_latency(buckets: int, units: int) -> None:
     assert case.run().totals.time_s == pytest.approx(6 + 4 + 0.5 * units)
 
 
+@pytest.mark.parametrize(
+    ("when", "window", "shown"),
+    [
+        # 0.3 s in buckets of 1 ms: the last leaves when the last backward ends, and waits for the latency.
+        (When.GRADIENTS, Window.LAST_BACKWARD, 0.5 + 0.001),
+        # The first bucket waits for it before the first forward starts; the others go beside it.
+        (When.PARAMETERS, Window.FIRST_FORWARD, 0.5 + 0.001),
+    ],
+)
+def test_a_latency_that_buckets_share_shows_however_many_they_are(
+    when: When, window: Window, shown: float
+) -> None:
+    case = Case(microbatches=2, rates=[1.0])
+    case.exchange(when, window=window, dimension="dp", loads={0: {0: 0.3}}, alpha_s=0.5, buckets=300)
+    step = case.run()
+    assert step.totals.time_s == pytest.approx(6 + shown, rel=1e-9)
+    assert step.exchange_times[0].time_s == pytest.approx(0.8)
+
+
 def test_the_host_issues_a_kernel_for_every_part_of_a_list() -> None:
     # 12 kernels of 0.25 s before each of 2 microbatches moves its 20 B at 10 B/s.
     case = Case(microbatches=2, rates=[10.0], issue_s=0.25)
