@@ -76,6 +76,9 @@ class Focus(QObject):
         elif self._context.engine is None:
             self.reason = "The engine is not ready yet."
             self._say()
+        elif not self._context.engine.running:
+            self.reason = "The engine has stopped; the next edit starts it again."
+            self._say()
         else:
             self._context.ask_route(*ids)
 

@@ -76,26 +76,32 @@ class FocusCard(QFrame):
         self.hide()
 
     def _build(self) -> None:
-        head = QHBoxLayout()
-        head.addWidget(self.title, 1)
-        head.addWidget(self.close_button)
+        self._head = QHBoxLayout()
+        self._head.addWidget(self.title, 1)
+        self._head.addWidget(self.close_button)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(12, 8, 8, 8)
         self._column.setSpacing(6)
-        self._column.addLayout(head)
+        self._column.addLayout(self._head)
         self._column.addWidget(self.note)
         self._column.addWidget(self.tree, 1)
 
     def sizeHint(self) -> QSize:
+        return QSize(WIDTH, self.heightForWidth(WIDTH))
+
+    def heightForWidth(self, width: int) -> int:
         rows = sum(1 + len(row.children) * (len(self._shown) == 1) for row in self._shown)
         list_height = 34 + _ROW * max(rows, 1) if self._shown else 0
         ways = 30 if self.ways is not None else 0
-        return QSize(WIDTH, 46 + self.note.heightForWidth(WIDTH - 24) + ways + min(list_height, 330))
+        margins, frame = self._column.contentsMargins(), 2 * self.frameWidth()
+        words = self.note.heightForWidth(width - margins.left() - margins.right() - frame)
+        edges = margins.top() + margins.bottom() + frame + 2 * self._column.spacing()
+        return edges + self._head.sizeHint().height() + words + ways + min(list_height, 330)
 
     def place(self, right: int, top: int, bottom: int) -> None:
         """Stand at the right below a height, above another."""
-        height = min(self.sizeHint().height(), max(120, bottom - top))
         width = min(WIDTH, max(_LEAST_WIDTH, right * 2 // 5))  # the drawing keeps the larger part
+        height = min(self.heightForWidth(width), max(120, bottom - top))
         self.setGeometry(right - width, top, width, height)
 
     # What it says
@@ -157,6 +163,7 @@ class FocusCard(QFrame):
             columns, rows = _PARTNERS, partner_rows(focus.route)
         elif len(self._context.focus) == 1 and not focus.reason:
             columns, rows = _LINKS, neighbour_rows(scene, self._context.focus[0])
+        self.tree.setVisible(bool(rows))
         if rows == self._shown and self.tree.columnCount() == len(columns):
             return
         same = [row.ids for row in rows] == [row.ids for row in self._shown]
@@ -191,7 +198,6 @@ class FocusCard(QFrame):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         if len(rows) == 1:
             self.tree.expandAll()
-        self.tree.setVisible(bool(rows))
         self.tree.blockSignals(False)
 
     def _select(self) -> None:

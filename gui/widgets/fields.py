@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QWheelEvent
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QSpinBox, QWidget
 
 from gui.widgets.style import pad_spin, set_font
 
 MIXED = "mixed"
+
+
+def _for_the_drawing(event: QEvent, *, typing: bool) -> bool:
+    """Whether undo or redo was pressed while nothing is typed: fields keep these keys else, and lose them."""
+    keys = QKeySequence.StandardKey
+    return (
+        not typing
+        and event.type() == QEvent.Type.ShortcutOverride
+        and isinstance(event, QKeyEvent)
+        and (event.matches(keys.Undo) or event.matches(keys.Redo))
+    )
 
 
 class NumberField(QSpinBox):
@@ -60,7 +71,14 @@ class NumberField(QSpinBox):
             self._shown = value
             self.setMinimum(self._low)
             self.setSpecialValueText("")
+            self.lineEdit().setModified(False)
             self.committed.emit(value)
+
+    def event(self, event: QEvent) -> bool:
+        if _for_the_drawing(event, typing=self.lineEdit().isModified()):
+            event.ignore()
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.lineEdit().isModified():
@@ -115,7 +133,14 @@ class ShareField(QDoubleSpinBox):
             self._shown = share
             self.setMinimum(0.1)
             self.setSpecialValueText("")
+            self.lineEdit().setModified(False)
             self.committed.emit(share)
+
+    def event(self, event: QEvent) -> bool:
+        if _for_the_drawing(event, typing=self.lineEdit().isModified()):
+            event.ignore()
+            return True
+        return super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.hasFocus():  # in a scrolling column the wheel must not change what it passes over
@@ -183,6 +208,12 @@ class TextField(QLineEdit):
             self._shown = text
             self.committed.emit(text)
 
+    def event(self, event: QEvent) -> bool:
+        if _for_the_drawing(event, typing=self.text() != self._shown):
+            event.ignore()
+            return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.text() != self._shown:
             self.setText(self._shown)
@@ -236,6 +267,12 @@ class AmountField(QLineEdit):
             return
         self._shown = text
         self.committed.emit(int(value) if self._whole and value is not None else value)
+
+    def event(self, event: QEvent) -> bool:
+        if _for_the_drawing(event, typing=self.text() != self._shown):
+            event.ignore()
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.text() != self._shown:

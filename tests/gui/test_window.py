@@ -21,6 +21,7 @@ from gui.app import ExceptionHook
 from gui.context import AppContext
 from gui.widgets.figure import ExplainPopup
 from gui.window import REFRESH_MS, MainWindow
+from gui.workspace import RIGHT_LEAST
 from model.analysis import analyse
 from model.document.edits import AddParts, Move
 from model.errors import InputError
@@ -285,6 +286,24 @@ def test_docks_do_not_overlap(window: MainWindow) -> None:
     assert len(areas) == 5
     for number, first in enumerate(areas):
         assert not any(first.intersects(second) for second in areas[number + 1 :])
+
+
+def test_racks_take_their_room_from_the_drawing_and_give_it_back(window: MainWindow, qtbot: Any) -> None:
+    window.resize(1600, 900)
+    cluster(window)
+    assert window.workspace is not None
+    workspace = window.workspace
+    QApplication.processEvents()
+    sides, canvas = (workspace.left.width(), workspace.right.width()), workspace.canvas.width()
+    workspace.show_racks()
+    qtbot.waitUntil(lambda: (workspace.left.width(), workspace.right.width()) == sides)
+    assert workspace.canvas.width() < canvas - 200
+    workspace.racks_dock.hide()
+    workspace.show_racks()
+    qtbot.waitUntil(lambda: (workspace.left.width(), workspace.right.width()) == sides)
+    window.resize(1280, 800)
+    QApplication.processEvents()
+    assert workspace.right.width() >= RIGHT_LEAST
 
 
 def test_status_says_the_step_and_goes_stale(window: MainWindow) -> None:
@@ -652,3 +671,72 @@ def test_a_batch_that_follows_the_gpus_is_told(window: MainWindow) -> None:
     push(AddParts(devices=(Device("gpu2", DeviceKind.GPU, "h100-sxm"),)), "Add")
     assert window.context.document.document.job.global_batch == 1023  # 3 × 341
     assert message.text() == "Global batch 1,024 → 1,023, the same for each of 3 GPUs"
+
+
+def test_no_two_entries_of_a_menu_have_the_same_letter(window: MainWindow) -> None:
+    for title, entries in MENUS:
+        lists = [(title, entries), *((one[0], one[1]) for one in entries if isinstance(one, tuple))]
+        for name, those in lists:
+            named = [one for one in those if isinstance(one, tuple) or one in ACTIONS]
+            texts = [one[0] if isinstance(one, tuple) else ACTIONS[one].text for one in named]
+            letters = [text[text.index("&") + 1].lower() for text in texts]
+            assert len(set(letters)) == len(letters), (name, sorted(letters))
+
+
+def test_a_tool_taken_by_key_gives_the_canvas_the_brush_keys(window: MainWindow, qtbot: Any) -> None:
+    activate(window, qtbot)
+    cluster(window)
+    workspace = window.workspace
+    assert workspace is not None
+    workspace.placement.setFocus()
+    QTest.keyClick(window, Qt.Key.Key_B)
+    assert workspace.canvas.hasFocus()
+    QTest.keyClick(workspace.canvas, Qt.Key.Key_3)
+    assert window.context.brush == 3
+
+
+def test_a_column_that_goes_leaves_its_room_to_the_canvas(window: MainWindow, qtbot: Any) -> None:
+    window.resize(1280, 800)
+    activate(window, qtbot)
+    cluster(window)
+    workspace = window.workspace
+    assert workspace is not None
+    QApplication.processEvents()
+    before = (workspace.left.width(), workspace.canvas.width(), workspace.right.width())
+    toggle = workspace.outline_dock.toggleViewAction()
+    toggle.trigger()
+    QApplication.processEvents()
+    assert workspace.outline_dock.isVisible() and workspace.canvas.width() < before[1]
+    toggle.trigger()
+    QApplication.processEvents()
+    after = (workspace.left.width(), workspace.canvas.width(), workspace.right.width())
+    assert all(abs(a - b) <= 10 for a, b in zip(after, before, strict=True)), (before, after)
+
+
+def test_undo_in_a_field_where_nothing_is_typed_undoes_the_edit(window: MainWindow, qtbot: Any) -> None:
+    activate(window, qtbot)
+    cluster(window)
+    workspace = window.workspace
+    assert workspace is not None
+    job, field = window.context.document.document.job, workspace.job.sizes["tp"].field
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "2")
+    QTest.keyClick(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)  # takes back the typing
+    assert window.context.document.document.job == job
+    field.selectAll()
+    QTest.keyClicks(field, "2")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert window.context.document.document.job.parallel.tp == 2
+    QTest.keyClick(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert window.context.document.document.job == job and field.value() == job.parallel.tp
+
+
+def test_with_the_last_device_its_step_goes(window: MainWindow) -> None:
+    cluster(window)
+    context = window.context
+    assert window.workspace is not None and window.workspace.timeline.report is not None
+    context.document.undo_stack.undo()
+    context.set_analysis(analyse(context.document.document))
+    assert context.shown_report is None and window.workspace.timeline.report is None
+    assert context.playback.duration_s == 0

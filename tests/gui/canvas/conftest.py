@@ -130,6 +130,7 @@ class NearEngine(QObject):
         super().__init__(context)
         self._context = context
         self._cache = AnalysisCache()
+        self.running = True
 
     def analyse(self) -> None:
         """Work the step of the open document out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 
@@ -13,7 +13,7 @@ from gui.canvas.menu import canvas_menu
 from gui.canvas.view import CanvasView
 from gui.view_commands import ViewCommands
 from model.document.edits import RemoveParts
-from tests.gui.canvas.conftest import Hand
+from tests.gui.canvas.conftest import Hand, NearEngine
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 
@@ -140,3 +140,22 @@ def test_a_focus_is_seen_far_out_too(view: CanvasView, load: Callable[..., None]
     view.come_to_rest()
     assert view.painter.far is not None
     assert not np.array_equal(picture(view), plain)
+
+
+def test_the_card_leaves_the_drawing_the_larger_part_and_cuts_no_words(analysed: CanvasView) -> None:
+    analysed.resize(700, 440)
+    focus_on(analysed, "node00.gpu0", "leaf3")
+    card, note = analysed.overlay.focus_card, analysed.overlay.focus_card.note
+    assert analysed.overlay.right_inset() == card.width() + 12 < 350
+    analysed.grab()
+    assert note.height() >= note.heightForWidth(note.width())
+    analysed.fit()
+    box = analysed.scene_data.index.bounds()
+    assert box is not None
+    assert analysed.camera.to_view(QPointF(box[2], box[1])).x() < card.x()
+
+
+def test_a_stopped_engine_is_said(analysed: CanvasView, engine: NearEngine) -> None:
+    engine.running = False
+    focus_on(analysed, "node00.gpu0")
+    assert analysed.overlay.focus_card.note.text() == "The engine has stopped; the next edit starts it again."

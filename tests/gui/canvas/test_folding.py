@@ -196,6 +196,14 @@ def test_double_click_on_empty_canvas_places_what_is_typed(view: CanvasView, han
     assert view.context.document.undo_stack.count() == 1
 
 
+def test_what_is_offered_low_on_the_canvas_is_in_sight(view: CanvasView, hand: Hand) -> None:
+    double_click(hand, QPoint(300, view.viewport().height() - 20))
+    quick = view.quick_add
+    QTest.keyClicks(quick.field, "h")
+    assert len(quick.offers) == 6
+    assert view.rect().contains(quick.geometry())
+
+
 def test_quick_add_chooses_by_arrows_and_mouse_and_escapes(view: CanvasView, hand: Hand) -> None:
     double_click(hand, hand.pixel((0, 0)))
     quick = view.quick_add

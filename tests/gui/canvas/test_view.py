@@ -162,7 +162,7 @@ def test_hover_says_name_rate_and_cost(view: CanvasView, hand: Hand, put: Put) -
     QTest.mouseMove(view.viewport(), hand.pixel((x0 + (x1 - x0) * 0.7, y0)))
     assert view.hover_card.text is not None and view.hover_card.text.title == "leaf1 → leaf0"
     QTest.mouseMove(view.viewport(), hand.at("gpu3"))
-    assert view.hover_card.text is not None and view.hover_card.text.lines[0].startswith("rank 3: tp 1")
+    assert view.hover_card.text is not None and view.hover_card.text.lines[0].startswith("Rank 3: TP 1")
     QTest.mouseMove(view.viewport(), hand.pixel((230, 60)))
     assert view.hover_card.text is None
 

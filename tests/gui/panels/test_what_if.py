@@ -31,6 +31,7 @@ def test_the_answer_in_words() -> None:
     assert step_change(1.02, 0.98) == "1.02 s → 980 ms"
     assert what_if_text(WhatIf("link", ("l",), 2.0, 3.579, 4.142)) == "step 4.14 → 3.58 s"
     assert what_if_text(WhatIf("link", ("l",), 2.0, 4.1419, 4.142)) == "step stays at 4.14 s"
+    assert what_if_text(WhatIf("link", ("l",), 2.0, 103.924, 104.0)) == "step 104 s −76.0 ms"
 
 
 def test_the_reason_of_no_change() -> None:
