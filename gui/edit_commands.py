@@ -189,4 +189,8 @@ class EditCommands(QObject):
         count = len(devices) + len(links) + len(containers)
         if count:
             edit = RemoveParts(tuple(sorted(devices)), tuple(sorted(links)), tuple(sorted(containers)))
-            self.push(edit, f"{verb} {plural(count, 'part')}")
+            inside = len(devices | containers) - len((devices | containers) & self._context.selection)
+            if self.push(edit, f"{verb} {plural(count, 'part')}") and verb == "Delete" and inside:
+                self._context.say(
+                    f"Deleted with {plural(inside, 'part')} inside; Ungroup keeps what is inside."
+                )

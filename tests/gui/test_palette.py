@@ -175,8 +175,11 @@ def test_copies_bring_their_inner_links_and_stand_beside(commands: EditCommands,
 
 
 def test_deleting_a_container_takes_what_it_holds(commands: EditCommands, drawing: AppContext) -> None:
+    said: list[str] = []
+    drawing.said.connect(said.append)
     drawing.set_selection({"node"})
     commands.delete()
+    assert said == ["Deleted with 4 parts inside; Ungroup keeps what is inside."]
     topology = drawing.document.document.topology
     assert [device.id for device in topology.devices()] == ["leaf0"]
     assert not topology.links() and not topology.containers() and not drawing.selection
