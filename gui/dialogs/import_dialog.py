@@ -109,11 +109,11 @@ class ImportDialog(QDialog):
         column.addWidget(self.partial)
         column.addWidget(self.summary)
         column.addSpacing(4)
+        column.addWidget(self.ways)
+        column.addSpacing(4)
         column.addWidget(self.questions_head)
         column.addWidget(self.questions)
-        column.addSpacing(4)
-        column.addWidget(self.ways, 1)
-        column.addStretch(0)
+        column.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -152,8 +152,8 @@ class ImportDialog(QDialog):
         self.stop_button.clicked.connect(self._stop)
         self.finished.connect(lambda _code: self._cancel())
         order: tuple[QWidget, ...] = (
-            self.format, self.partial, self.questions, self.ways.way, self.ways.trays, self.ways.host,
-            self.ways.list, self.report.list, self.report.source, self.report.lines, self.report.copy_button,
+            self.format, self.partial, self.ways.way, self.ways.trays, self.ways.host, self.ways.list,
+            self.report.list, self.report.source, self.report.lines, self.report.copy_button,
             self.stop_button, self.import_button,
         )  # fmt: skip
         for before, after in pairwise(order):
@@ -253,7 +253,7 @@ class ImportDialog(QDialog):
         self.summary.setText(f"{seen.name}: {seen.summary}" if seen.name else seen.summary)
         self.questions.mark("")
         self.questions.show_questions(seen.questions, seen.answers)
-        for before, after in pairwise((self.partial, *self.questions.fields.values(), self.ways.way)):
+        for before, after in pairwise((self.ways.list, *self.questions.fields.values(), self.report.list)):
             QWidget.setTabOrder(before, after)
         self.questions_head.setVisible(bool(seen.questions))
         self.questions.setVisible(bool(seen.questions))

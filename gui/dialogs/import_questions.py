@@ -73,7 +73,7 @@ class QuestionForm(QWidget):
         line = QHBoxLayout()
         line.setSpacing(8)
         line.addWidget(field, 1)
-        if question.unit:
+        if question.unit and not question.choices:
             line.addWidget(label(question.unit, 12, 400, "2"))
         column.addLayout(line)
         if question.why:

@@ -50,6 +50,7 @@ class ReportView(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._notes: tuple[Note, ...] = ()
+        self._heads = _HEADS
         self._excerpts: dict[str, Excerpt] = {}
         self._place = 0
         self._fresh = False  # the chosen note has just shown its first line
@@ -109,6 +110,7 @@ class ReportView(QWidget):
     def show_seen(self, seen: Seen) -> None:
         """Show another report and its texts."""
         self._notes = seen.notes
+        self._heads = _HEADS | ({NoteKind.CONTRADICTORY: "Cannot be read"} if seen.problem else {})
         if seen.problem_at is not None:
             name, line = seen.problem_at
             self._notes = (Note(NoteKind.CONTRADICTORY, seen.problem, (line,), source=name), *self._notes)
@@ -129,7 +131,7 @@ class ReportView(QWidget):
         """The whole report as text."""
         rows = []
         for kind, notes in groupby(self._notes, key=lambda note: note.kind):
-            rows.append(_HEADS[kind])
+            rows.append(self._heads[kind])
             for note in notes:
                 place = self._where(note)
                 rows.append(f"- {note.text}{f' ({place})' if place else ''}")
@@ -140,7 +142,7 @@ class ReportView(QWidget):
         self.list.clear()
         for kind, group in groupby(self._notes, key=lambda note: note.kind):
             notes = list(group)
-            head = QListWidgetItem(f"{_HEADS[kind]} · {len(notes):,}")
+            head = QListWidgetItem(f"{self._heads[kind]} · {len(notes):,}")
             head.setFlags(Qt.ItemFlag.ItemIsEnabled)
             head.setFont(self._theme.current.font(11, 600))
             head.setData(_KIND, kind)

@@ -30,6 +30,7 @@ WAY_NAMES: Mapping[Way, str] = {
 _VERBS: Mapping[Way, str] = {Way.COMPARE: "Compare", Way.RANKS: "Place ranks", Way.OVERLAY: "Show"}
 EVERY, CHOSEN = "every", "selected"
 MOST_MISFITS = 100
+LIST_HEIGHT = 96
 
 
 class WaysPanel(QWidget):
@@ -64,14 +65,14 @@ class WaysPanel(QWidget):
         self.summary = label("", 11, 400, "2", wrap=True)
         self.heading = label("", 11, 600, wrap=True)
         self.list = ReadList("What does not fit")
-        self.list.setMinimumHeight(60)
+        self.list.setFixedHeight(LIST_HEIGHT)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addLayout(grid)
         column.addWidget(self.summary)
         column.addWidget(self.heading)
-        column.addWidget(self.list, 1)
+        column.addWidget(self.list)
         self.show_plan(Planned())
         self._show_options()
 

@@ -450,6 +450,6 @@ def test_every_field_has_a_name_and_a_place_in_the_order(window: MainWindow, qtb
         QTest.keyClick(focused, Qt.Key.Key_Tab)
         seen.append(QApplication.focusWidget())
     first = next(iter(dialog.questions.fields.values()))
-    wanted = [first, dialog.ways.way, dialog.report.list, dialog.report.lines, dialog.import_button]
+    wanted = [dialog.ways.way, first, dialog.report.list, dialog.report.lines, dialog.import_button]
     places = [seen.index(each) for each in wanted]
     assert places == sorted(places)
