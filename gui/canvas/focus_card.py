@@ -100,7 +100,7 @@ class FocusCard(QFrame):
 
     def place(self, right: int, top: int, bottom: int) -> None:
         """Stand at the right below a height, above another."""
-        width = min(WIDTH, max(_LEAST_WIDTH, right * 2 // 5))  # the drawing keeps the larger part
+        width = min(WIDTH, max(_LEAST_WIDTH, right // 2 - 24))  # the drawing keeps the larger part
         height = min(self.heightForWidth(width), max(120, bottom - top))
         self.setGeometry(right - width, top, width, height)
 
