@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QByteArray, QPointF, QSettings, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPointF, QSettings, QSize, Qt, QTimer
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 LEFT_WIDTH = 226
 RIGHT_WIDTH = 348
-RIGHT_LEAST = 320
 BOTTOM_HEIGHT = 214
 FINDINGS_WIDTH = 380
 WIDE_ENOUGH = 1500
@@ -76,6 +76,20 @@ class _Column(QScrollArea):
         return QSize(180, 80)
 
 
+class _Resized(QObject):
+    """Says when a window has another size, once it is laid out."""
+
+    def __init__(self, window: QMainWindow, run: Callable[[], None]) -> None:
+        super().__init__(window)
+        self._run = run
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            QTimer.singleShot(0, self, self._run)
+        return False
+
+
 class Workspace:
     """The views of a drawing, put into the docks of a window."""
 
@@ -106,7 +120,6 @@ class Workspace:
         column = _Column("Job and traffic", (self.job, self.placement, self.traffic, self.memory))
         self.racks = RackElevationPanel(context)
         self.racks_dock = self._dock("racks", "Rack elevation", right, self.racks)
-        column.setMinimumWidth(RIGHT_LEAST)
         self.right = self._dock("job", "Job, placement, traffic, memory", right, column)
         window.splitDockWidget(self.racks_dock, self.right, Qt.Orientation.Horizontal)
         self.bottom = self._dock("step", "Step", bottom, self.timeline)
@@ -136,6 +149,7 @@ class Workspace:
             dock.toggleViewAction().triggered.connect(self._dock_toggled)
         self.outline_dock.toggleViewAction().triggered.connect(lambda _open: self._keep_widths())
         context.selection_changed.connect(self._show_lower)
+        _Resized(window, self._narrowed)
 
     def _left_column(self) -> QWidget:
         holder = QWidget()
@@ -212,9 +226,14 @@ class Workspace:
             widths = (max(self.left.width(), widths[0]), max(self.right.width(), widths[1]))
         self._window.resizeDocks([*sides, *shown], [*widths, *shown.values()], Qt.Orientation.Horizontal)
 
-    def _keep_widths_soon(self) -> None:
+    def _give_room_back(self) -> None:
+        """The columns at the sides get the widths that they had with the racks beside them."""
+        sides = [self.left, self.right]
+        self._window.resizeDocks(sides, list(self._sides), Qt.Orientation.Horizontal)
+
+    def _soon(self, run: Callable[[], None]) -> None:
         """Not before the window has laid out what came or went: it would share the room out anew."""
-        QTimer.singleShot(0, self._window, self._keep_widths)
+        QTimer.singleShot(0, self._window, run)
 
     def show_outline(self) -> None:
         """Show the outline and go to it; when it has the focus, hide it."""
@@ -237,17 +256,24 @@ class Workspace:
                 self._sides = (self.left.width(), self.right.width())
             self._window.splitDockWidget(self.racks_dock, self.right, Qt.Orientation.Horizontal)
             self.racks_dock.show()
-            self._keep_widths_soon()
+            self._soon(self._keep_widths)
         else:
             self._window.tabifyDockWidget(self.right, self.racks_dock)
             self.racks_dock.show()
             self.racks_dock.raise_()
 
+    def _narrowed(self) -> None:
+        """Racks beside the job column become a tab on it once there is no room for both."""
+        beside = self.racks_dock.isVisible() and not self._window.tabifiedDockWidgets(self.racks_dock)
+        if beside and self._window.width() < WIDE_ENOUGH:
+            self._place_racks()
+
     def show_racks(self) -> None:
         """Show the rack elevation and go to it; when it has the focus, hide it."""
         if self.racks_dock.isVisible() and self.racks.has_focus():
+            self._sides = (self.left.width(), self.right.width())
             self.racks_dock.hide()
-            self._keep_widths_soon()
+            self._soon(self._give_room_back)
             self.canvas.setFocus()
         else:
             self._place_racks()

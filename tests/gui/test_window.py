@@ -21,7 +21,6 @@ from gui.app import ExceptionHook
 from gui.context import AppContext
 from gui.widgets.figure import ExplainPopup
 from gui.window import REFRESH_MS, MainWindow
-from gui.workspace import RIGHT_LEAST
 from model.analysis import analyse
 from model.document.edits import AddParts, Move
 from model.errors import InputError
@@ -298,12 +297,14 @@ def test_racks_take_their_room_from_the_drawing_and_give_it_back(window: MainWin
     workspace.show_racks()
     qtbot.waitUntil(lambda: (workspace.left.width(), workspace.right.width()) == sides)
     assert workspace.canvas.width() < canvas - 200
-    workspace.racks_dock.hide()
-    workspace.show_racks()
-    qtbot.waitUntil(lambda: (workspace.left.width(), workspace.right.width()) == sides)
+    for _ in range(2):
+        workspace.racks.take_focus()
+        workspace.show_racks()
+        qtbot.waitUntil(lambda: (workspace.left.width(), workspace.right.width()) == sides)
+    assert workspace.racks_dock.isVisible()
     window.resize(1280, 800)
-    QApplication.processEvents()
-    assert workspace.right.width() >= RIGHT_LEAST
+    qtbot.waitUntil(lambda: workspace.right in window.tabifiedDockWidgets(workspace.racks_dock))
+    assert window.width() == 1280
 
 
 def test_status_says_the_step_and_goes_stale(window: MainWindow) -> None:
