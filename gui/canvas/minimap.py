@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SIZE = QSize(168, 92)
 _MARGIN = 8.0
 _LEAST_PX = 1.2
+AT_ONCE = 8000
+"""Of more devices a picture is made in a turn of the event loop of its own; the old one stays meanwhile."""
 
 
 class Minimap(QWidget):
@@ -49,14 +51,12 @@ class Minimap(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self._canvas.theme
         camera = self._camera
-        key = (
-            self._canvas.scene_data.index.version,
-            self._canvas.scene_data.gpus_version,
-            theme.name,
-            camera,
-        )
+        key = self._key_of(camera)
         if key != self._key or self._picture is None:
-            self._key, self._picture = key, self._painted(camera)
+            if self._picture is None or len(self._canvas.scene_data.index.devices) <= AT_ONCE:
+                self._key, self._picture = key, self._painted(camera)
+            else:
+                self._canvas.context.turns.later(self._renew)
         x0, y0, x1, y1 = self._canvas.camera.visible()
         corner, far = camera.to_view(QPointF(x0, y0)), camera.to_view(QPointF(x1, y1))
         frame = QRectF(corner, far).intersected(QRectF(self.rect()).adjusted(2, 2, -2, -2))
@@ -66,6 +66,15 @@ class Minimap(QWidget):
             painter.setPen(QPen(theme.color("accent"), 1.4))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(frame, 4, 4)
+
+    def _key_of(self, camera: Camera) -> tuple[object, ...]:
+        scene = self._canvas.scene_data
+        return scene.index.version, scene.gpus_version, self._canvas.theme.name, camera
+
+    def _renew(self) -> None:
+        camera = self._camera
+        self._key, self._picture = self._key_of(camera), self._painted(camera)
+        self.update()
 
     def _painted(self, camera: Camera) -> QImage:
         """Card, hulls and a tile for each device, in the colour of its group or kind."""

@@ -51,6 +51,8 @@ from model.placement.types import Dimension
 from model.step.report import Analysis, StepReport
 
 LinkMode = Literal["now", "peak", "mean"]
+MOST_STATES = 48
+"""A frame that comes late shows the last so many states of the traffic, not to come later still."""
 
 
 class Scene:
@@ -226,7 +228,7 @@ class Scene:
             passed = segments.state[first : last + 1]
         else:
             passed = np.concatenate((segments.state[first:], segments.state[: last + 1]))
-        return tuple(np.unique(passed).tolist())
+        return tuple(np.unique(passed[-MOST_STATES:]).tolist())
 
     def _read_loads(self) -> None:
         self.loads_version += 1
