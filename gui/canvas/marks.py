@@ -426,13 +426,19 @@ class MarkPainter:
             if strands.lane_of(strand) >= 0:
                 usable /= int(scene.index.cables[strands.members(strand)[0]])
             text = format_rate(float(loads.utilisation[strand, end]) * usable)
-            x, y = (halves[number, end, 0] * 0.55 + halves[number, end, 1] * 0.45).tolist()
+            x, y = rate_place(halves[number, end])
             box = QRectF(x + 5, y - 7, self.lettering.width(text, 9, 500) + 6, 14)
             if occupied.take(box):
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(paper)
                 painter.drawRoundedRect(box, 3, 3)
                 self.lettering.left(painter, text, 9, 500, ink, box.left() + 3, box.center().y())
+
+
+def rate_place(half: FloatArray) -> tuple[float, float]:
+    """Where the rate of a half (4, 2) of a link stands: at its middle, clear of the port's number at its end."""
+    x, y = (half * np.array([[1.0], [3.0], [3.0], [1.0]])).sum(axis=0) / 8
+    return float(x), float(y)
 
 
 def _at_folds(scene: Scene, strands: Strands) -> NDArray[np.bool_] | None:

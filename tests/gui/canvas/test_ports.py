@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QPoint, QPointF
 
 from gui.canvas.hover_card import card_text
 from gui.canvas.levels import Level
+from gui.canvas.marks import rate_place
 from gui.canvas.port_numbers import ports_of_links
 from gui.canvas.scene_index import SceneIndex
 from gui.canvas.view import CanvasView
@@ -136,3 +138,10 @@ def test_ports_are_painted_near_only_and_named_nearer(view: CanvasView, load: Ca
     view.context.document.undo_stack.undo()
     bare = view.frame_cache.image(view.camera, view.level, view.lit())
     assert image.size() == bare.size() and image != bare
+
+
+def test_a_rate_stands_in_the_middle_of_its_half() -> None:
+    straight = np.linspace((0.0, 0.0), (30.0, 90.0), 4)
+    assert rate_place(straight) == pytest.approx((15.0, 45.0))
+    bent = np.array([(0.0, 0.0), (0.0, 60.0), (20.0, 80.0), (40.0, 80.0)])  # de Casteljau at ½: (12.5, 62.5)
+    assert rate_place(bent) == pytest.approx((12.5, 62.5))
