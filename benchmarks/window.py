@@ -57,6 +57,7 @@ def window_on(nodes: int) -> Iterator[MainWindow]:
     with tempfile.TemporaryDirectory() as settings:
         QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, settings)
         context = AppContext()
+        context.theme.apply()
         window = MainWindow(context, deferred=True)
         window.resize(*SIZE)
         window.show()

@@ -29,8 +29,9 @@ from model.job.spec import apply_set  # noqa: E402
 from topology_templates.registry import build  # noqa: E402
 
 ENGINE_S = 120.0
-ZOOMS = ((0.08, "leaf0"), (0.3, "node1004.gpu4"), (0.8, "node1004.gpu4"))
-"""Beside the whole drawing, and what is in the middle there."""
+ZOOMS = (0.08, 0.3, 0.8)
+NEAR_BY = "node1004.gpu4"
+"""Beside the whole drawing, and what is in the middle of the nearer ones."""
 
 
 def cluster(template: str, parameters: dict[str, Any], *job: str) -> Document:
@@ -93,14 +94,16 @@ def zooms(window: MainWindow, document: Document, theme: str) -> None:
     assert window.workspace is not None
     canvas = window.workspace.canvas
     shoot(window, f"cluster-16384-{theme}")
-    for zoom, name in ZOOMS:
+    x0, y0, x1, y1 = canvas.scene_data.index.bounds() or (0.0, 0.0, 0.0, 0.0)
+    for zoom in ZOOMS:
         canvas.zoom_to(zoom)
-        middle = canvas.camera.to_view(QPointF(*document.layout[name]))
+        there = document.layout[NEAR_BY] if zoom > ZOOMS[0] else ((x0 + x1) / 2, (y0 + y1) / 2)
+        middle = canvas.camera.to_view(QPointF(*there))
         canvas.pan_by(canvas.camera.width / 2 - middle.x(), canvas.camera.height / 2 - middle.y())
         canvas.come_to_rest()
-        rest(0.3)
-        wait(lambda: not canvas.busy)
-        rest(0.3)
+        rest(0.5)
+        wait(lambda: not canvas.busy and canvas.frame_cache.ready(canvas.camera, canvas.level))
+        rest(0.5)
         shoot(canvas, f"cluster-16384-{100 * zoom:.0f}-{theme}")
 
 
@@ -183,8 +186,14 @@ def write(window: MainWindow, wanted: Callable[[str], bool]) -> None:
             if wanted(name):
                 show(window, drawing(name), colour, at)
                 shoot(window, f"{name}-{theme}")
+                if name == "window":
+                    route(window, ("node00.gpu0", "node01.gpu4"), f"route-{theme}")
         if wanted("cluster-16384"):
             zooms(window, drawing("cluster-16384"), theme)
+    for theme in ("light", "dark"):  # the last ones: docks keep the widths that they had to take
+        context.theme.set_choice(theme)
+        context.theme.apply()
+        rest(1.0)
         if wanted("racks"):
             racks(window, drawing("nvl72"), "rack01.tray07", f"racks-{theme}", 14.0)
             racks(window, drawing("racks-row"), "node09", f"racks-row-{theme}", 7.0)
@@ -198,7 +207,7 @@ def main(names: list[str]) -> int:
         QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, settings)
         context = AppContext()
         window = MainWindow(context, deferred=True)
-        window.resize(1600, 1000)
+        window.resize(1440, 900)
         window.show()
         finish_start(window, None)
         wait(lambda: window.workspace is not None)
