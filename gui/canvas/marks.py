@@ -436,7 +436,7 @@ class MarkPainter:
 
 
 def rate_place(half: FloatArray) -> tuple[float, float]:
-    """Where the rate of a half (4, 2) of a link stands: at its middle, clear of the port's number at its end."""
+    """Where the rate of a half (4, 2) of a link stands: at its middle, clear of the port at its end."""
     x, y = (half * np.array([[1.0], [3.0], [3.0], [1.0]])).sum(axis=0) / 8
     return float(x), float(y)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QPointF
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _STATE_WORDS = {State.UP: "Up", State.DEGRADED: "Degraded", State.DOWN: "Down"}
 
 
-def canvas_menu(view: CanvasView) -> QMenu:
-    """A menu that deletes itself when it closes."""
+def canvas_menu(view: CanvasView, at: QPointF | None = None) -> QMenu:
+    """A menu that deletes itself when it closes; `at` is the pixel that it is asked for at."""
     menu = QMenu(view)
     menu.aboutToHide.connect(menu.deleteLater)
     context = view.context
@@ -52,6 +53,8 @@ def canvas_menu(view: CanvasView) -> QMenu:
         menu.addAction("Delete", view.edit.delete)
         menu.addSeparator()
         menu.addAction("Fit selection", view.fit_selection)
+    elif at is not None:
+        menu.addAction("Add here…", lambda: view.quick_add.open_at(at, view.camera.to_scene(at)))
     paste: QAction = menu.addAction("Paste", view.edit.paste)
     paste.setEnabled(context.clipboard is not None)
     if not view.scene_data.index.empty:

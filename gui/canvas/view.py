@@ -338,7 +338,7 @@ class CanvasView(FittedView):
             elif found is None:
                 self.context.set_selection(())
         self.leave_hover()
-        canvas_menu(self).popup(event.globalPos())
+        canvas_menu(self, QPointF(event.pos())).popup(event.globalPos())
         event.accept()
 
     # Keys and the rest

@@ -25,6 +25,7 @@ MOUSE = (
     ("Shift+drag a device", "Move it without catching on anything"),
     ("Ctrl or Alt+drag a device", "Copy the selection with its links"),
     ("Drag from the edge of a device", "Connect; ends that fit glow"),
+    ("Double-click on empty", "Add what you type: 8 h100, leaf, 2 hgx-h100"),
     ("Double-click a tray, rack or pod", "Fold it, or open it"),
     ("Double-click a link, near", "Open a bundle, or the lanes of a link"),
     ("Middle drag, Space+drag", "Move the view"),

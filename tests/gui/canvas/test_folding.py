@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.canvas.levels import Level
+from gui.canvas.menu import canvas_menu
 from gui.canvas.quick_add import offers
 from gui.canvas.view import CanvasView
 from model.document.edits import RemoveParts
@@ -194,6 +195,16 @@ def test_double_click_on_empty_canvas_places_what_is_typed(view: CanvasView, han
     assert layout == {"leaf0": (200, 100), "leaf1": (360, 100), "leaf2": (520, 100)}
     assert view.context.selection == set(layout)
     assert view.context.document.undo_stack.count() == 1
+
+
+def test_the_menu_of_the_empty_canvas_adds_there(view: CanvasView, hand: Hand) -> None:
+    at = QPointF(hand.pixel((200, 100)))
+    action = next(one for one in canvas_menu(view, at).actions() if one.text() == "Add here…")
+    action.trigger()
+    QTest.keyClicks(view.quick_add.field, "leaf")
+    QTest.keyClick(view.quick_add.field, Qt.Key.Key_Return)
+    assert view.context.document.document.layout == {"leaf0": (200, 100)}
+    assert "Add here…" not in [one.text() for one in canvas_menu(view, at).actions()]  # leaf0 is selected
 
 
 def test_what_is_offered_low_on_the_canvas_is_in_sight(view: CanvasView, hand: Hand) -> None:
