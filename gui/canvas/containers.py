@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gui.canvas.hit import hit, tray_at
 from model.document.document import Position
 from model.document.edits import AddParts, Batch, Edit, SetSpots
-from model.document.rack_edits import free_name, group
+from model.document.rack_edits import free_name, group, standing
 from model.errors import RailsketchError
 from model.text import plural
 from model.topology.graph import Topology
@@ -63,7 +63,10 @@ def put_container(
             around = next(
                 (box for box in _around(document.topology, at) if _larger(document.topology, box, kind)), None
             )
-            edit = AddParts(containers=(Container(name, kind, parent=around),))
+            boxes: tuple[Container, ...] = (Container(name, kind, parent=around),)
+            if around is not None and document.topology.container(around).kind is ContainerKind.RACK:
+                boxes = standing(document.topology, boxes, around)
+            edit = AddParts(containers=boxes)
             if spot is not None:
                 edit = Batch((edit, SetSpots({name: spot})))
             text = f"Add {name}"

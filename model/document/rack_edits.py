@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from model.catalog import catalog
 from model.document.document import Change, Document
 from model.document.edits import AddParts, Batch, Edit, RemoveParts, Replace, SetFields
 from model.errors import EditRefused
 from model.text import plural
-from model.topology.equipment import equipment, mountable, things_in
+from model.topology.equipment import MOUNTABLE, equipment, mountable, things_in
 from model.topology.graph import Topology
 from model.topology.nesting import nesting_refusal
 from model.topology.racks import Thing, lowest_free, rack_height, refusal, units
@@ -23,6 +24,7 @@ _NEXT = {
     ContainerKind.SITE: ContainerKind.SITE,
 }
 MOST_PER_RACK = 48
+AnyThing = TypeVar("AnyThing", Device, Container)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +264,22 @@ def into_rack(document: Document, ids: Iterable[str], rack: str) -> PlaceInRack:
         standing.append(replace(moved, u=u))
         places.append(RackPlace(ident, rack, u))
     return PlaceInRack(tuple(places))
+
+
+def standing(topology: Topology, things: Sequence[AnyThing], rack: str) -> tuple[AnyThing, ...]:
+    """New trays or devices as they come to stand in a rack: each at the lowest U that is free then. What
+    cannot stand in a rack by itself, or finds no room, is in it at no U."""
+    there = list(things_in(topology, rack))
+    found: list[AnyThing] = []
+    for thing in things:
+        stands = thing.kind is ContainerKind.TRAY if isinstance(thing, Container) else thing.kind in MOUNTABLE
+        new = replace(thing, parent=rack)
+        if stands:
+            height = height_of(topology, thing)
+            new = replace(new, u=lowest_free(topology.container(rack), there, height), height_u=height)
+        there.append(new)
+        found.append(new)
+    return tuple(found)
 
 
 def _stacked(

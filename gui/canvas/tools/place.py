@@ -15,10 +15,11 @@ from gui.canvas.tools.base import Pointer, Tool
 from model.catalog import catalog
 from model.document.document import Document
 from model.document.edits import AddParts
+from model.document.rack_edits import standing
 from model.errors import RailsketchError
 from model.text import plural
 from model.topology.footprint import FOOTPRINT, GRID
-from model.topology.types import Device, DeviceKind
+from model.topology.types import ContainerKind, Device, DeviceKind
 
 if TYPE_CHECKING:
     from gui.canvas.view import CanvasView
@@ -64,13 +65,16 @@ class Placing:
 
 
 def placed(document: Document, placing: Placing, x: float, y: float, container: str | None) -> AddParts:
-    """The edit that puts devices at a point in scene units, into a container where one is given."""
+    """The edit that puts devices at a point in scene units, into a container where one is given: in a rack
+    at the lowest free U."""
     names = device_names(document.topology, placing.kind, placing.count, container)
     rails = free_rails(document.topology, placing.kind, placing.count, container)
     devices = tuple(
         Device(name, placing.kind, placing.model, parent=container, rail=rail)
         for name, rail in zip(names, rails, strict=True)
     )
+    if container is not None and document.topology.container(container).kind is ContainerKind.RACK:
+        devices = standing(document.topology, devices, container)
     return AddParts(devices=devices, positions=dict(zip(names, placing.centres(x, y), strict=True)))
 
 

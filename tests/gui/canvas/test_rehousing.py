@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from gui.canvas.containers import drop_container
+from gui.canvas.tools.place import Placing, put_down
 from gui.canvas.view import CanvasView
 from model.document.edits import AddParts, SetFolds
 from model.topology.types import Container, ContainerKind, Device, DeviceKind
@@ -200,3 +201,18 @@ def test_escape_leaves_an_empty_rack_where_it_was(drawn: CanvasView, hand: Hand)
     QTest.keyClick(drawn.viewport(), Qt.Key.Key_Escape)
     assert spot(drawn, "rack0") == (200.0, 300.0)
     QTest.mouseRelease(drawn.viewport(), Qt.MouseButton.LeftButton)
+
+
+def test_what_is_dropped_from_the_palette_into_a_rack_stands_in_it(drawn: CanvasView, hand: Hand) -> None:
+    document = drawn.context.document.document
+    put_down(drawn, Placing(DeviceKind.LEAF, "sn5600", 2), QPointF(-40.0, -160.0))
+    new = [device for device in document.topology.devices() if device.model == "sn5600"]
+    # 2U each (catalogue), above the host of 8 U
+    assert [(one.parent, one.u, one.height_u) for one in new] == [("rack", 9, 2.0), ("rack", 11, 2.0)]
+    put_down(drawn, Placing(DeviceKind.GPU, "h100-sxm"), QPointF(-40.0, -140.0))
+    gpu = document.topology.devices()[-1]
+    assert (gpu.parent, gpu.u) == ("rack", None)
+    drawn.grab()
+    drop_container(drawn, ContainerKind.TRAY, QPointF(130.0, -100.0))
+    tray = document.topology.container("tray0")
+    assert (tray.parent, tray.u, tray.height_u) == ("rack", 13, 1.0)
