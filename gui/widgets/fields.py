@@ -13,15 +13,17 @@ from gui.widgets.style import pad_spin, set_font
 MIXED = "mixed"
 
 
-def _for_the_drawing(event: QEvent, *, typing: bool) -> bool:
-    """Whether undo or redo was pressed while nothing is typed: fields keep these keys else, and lose them."""
+def _for_the_drawing(event: QEvent, *, typing: bool, number: bool = False) -> bool:
+    """Whether a key is the window's: undo and redo while nothing is typed, letters and brackets where only a
+    number can be. Fields would keep these keys from being shortcuts.
+    """
+    if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+        return False
+    plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier)
+    if number and plain and (event.text().isalpha() or event.text() in ("[", "]")):
+        return True
     keys = QKeySequence.StandardKey
-    return (
-        not typing
-        and event.type() == QEvent.Type.ShortcutOverride
-        and isinstance(event, QKeyEvent)
-        and (event.matches(keys.Undo) or event.matches(keys.Redo))
-    )
+    return not typing and (event.matches(keys.Undo) or event.matches(keys.Redo))
 
 
 class NumberField(QSpinBox):
@@ -75,7 +77,7 @@ class NumberField(QSpinBox):
             self.committed.emit(value)
 
     def event(self, event: QEvent) -> bool:
-        if _for_the_drawing(event, typing=self.lineEdit().isModified()):
+        if _for_the_drawing(event, typing=self.lineEdit().isModified(), number=True):
             event.ignore()
             return True
         return super().event(event)
@@ -137,7 +139,7 @@ class ShareField(QDoubleSpinBox):
             self.committed.emit(share)
 
     def event(self, event: QEvent) -> bool:
-        if _for_the_drawing(event, typing=self.lineEdit().isModified()):
+        if _for_the_drawing(event, typing=self.lineEdit().isModified(), number=True):
             event.ignore()
             return True
         return super().event(event)

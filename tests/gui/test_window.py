@@ -733,6 +733,18 @@ def test_undo_in_a_field_where_nothing_is_typed_undoes_the_edit(window: MainWind
     assert window.context.document.document.job == job and field.value() == job.parallel.tp
 
 
+def test_letters_in_a_number_field_are_commands(window: MainWindow, qtbot: Any) -> None:
+    activate(window, qtbot)
+    cluster(window)
+    workspace = window.workspace
+    assert workspace is not None
+    field = workspace.job.sizes["tp"].field
+    field.setFocus()
+    QTest.keyClick(field, Qt.Key.Key_C)
+    assert window.context.tool == "connect" and workspace.canvas.hasFocus()
+    assert window.context.document.document.job.parallel.tp == field.value()
+
+
 def test_with_the_last_device_its_step_goes(window: MainWindow) -> None:
     cluster(window)
     context = window.context
