@@ -109,7 +109,10 @@ class SceneIndex:
             or not known
             or not still
         ):
-            if change.whole or not self._removed(document, change):
+            followed = not change.whole and (
+                self._removed(document, change) or self._containers_changed(document, change)
+            )
+            if not followed:
                 self.rebuild(document)
             return True
         if change.devices or change.links or change.containers:
@@ -142,6 +145,27 @@ class SceneIndex:
             return False
         self._keep_devices(device, container)
         self._keep_links(link, device)
+        self._read_containers()
+        self.version += 1
+        self.structure += 1
+        self.wiring += 1
+        self.places += 1
+        return True
+
+    def _containers_changed(self, document: Document, change: Change) -> bool:
+        """Follow containers that came or went around devices that stay, when no more than that happened; else
+        False, and nothing is changed."""
+        topology = document.topology
+        same = len(topology.devices()) == len(self.devices) and len(topology.links()) == len(self.links)
+        stay = all(ident in self.device_row and topology.has_device(ident) for ident in change.devices)
+        if not (same and stay) or change.links or change.layout:
+            return False
+        self.containers = list(topology.containers())
+        self.container_ids = [one.id for one in self.containers]
+        self.container_row = {ident: row for row, ident in enumerate(self.container_ids)}
+        for ident in change.devices:
+            self.devices[self.device_row[ident]] = topology.device(ident)
+        self._read_devices()
         self._read_containers()
         self.version += 1
         self.structure += 1

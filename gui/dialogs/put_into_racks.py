@@ -86,11 +86,13 @@ class PutIntoRacksDialog(QDialog):
         return column
 
     def _chosen_can(self) -> bool:
+        if not self._context.selection:
+            return False
         try:
             self._plan(self._context.selection, 1, 1, 0, None)
         except EditRefused:
             return False
-        return bool(self._context.selection)
+        return True
 
     def _plan(
         self, ids: frozenset[str], per_rack: int, first_u: int, gap_u: int, height_u: float | None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TypeVar
 
 from model.catalog import catalog
@@ -131,12 +132,14 @@ def group_kind(topology: Topology, ids: Iterable[str]) -> ContainerKind:
     return _NEXT[max(kinds, key=list(ContainerKind).index)]
 
 
-def free_name(topology: Topology, stem: str, taken: Iterable[str] = ()) -> str:
+def free_names(topology: Topology, stem: str) -> Iterator[str]:
+    """Those of rack0, rack1 … that nothing has."""
+    return (name for name in map(f"{stem}{{}}".format, count()) if not topology.has(name))
+
+
+def free_name(topology: Topology, stem: str) -> str:
     """The first of rack0, rack1 … that nothing has."""
-    used, number = set(taken), 0
-    while topology.has(f"{stem}{number}") or f"{stem}{number}" in used:
-        number += 1
-    return f"{stem}{number}"
+    return next(free_names(topology, stem))
 
 
 def group(document: Document, ids: Iterable[str], kind: ContainerKind, name: str) -> Batch:
@@ -206,10 +209,11 @@ def put_into_racks(
         raise EditRefused("All trays and switches that can stand in racks are in racks already.")
     racks: list[Container] = []
     places: list[RackPlace] = []
+    names = free_names(topology, "rack")
     for (parent, _), things in _alike(topology, chosen).items():
         left = things
         while left:
-            name = free_name(topology, "rack", (rack.id for rack in racks))
+            name = next(names)
             rack = Container(name, ContainerKind.RACK, parent=parent, height_u=height_u)
             row = _stacked(topology, left[:per_rack], name, first_u, gap_u, rack_height(rack))
             if not row:

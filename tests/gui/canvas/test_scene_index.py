@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -20,7 +21,10 @@ from model.document.edits import (
     RemoveParts,
     Rename,
     SetFields,
+    SetSpots,
 )
+from model.document.rack_edits import group, put_into_racks
+from model.errors import EditRefused
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
 from topology_templates.registry import build
@@ -84,6 +88,40 @@ def test_a_patched_index_equals_one_made_anew(seed: int) -> None:
         inverse.apply(made)
         index.patch(made, made.last_change)
         assert_equal(index, SceneIndex(made))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_containers_that_come_and_go_leave_the_links_alone(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = document(nodes=4)
+    index = SceneIndex(made)
+    read = []
+    whole = SceneIndex._read_links
+    monkeypatch.setattr(SceneIndex, "_read_links", lambda self: (read.append(self), whole(self))[1])
+    steps: list[Callable[[], Edit]] = [
+        lambda: put_into_racks(made, (), per_rack=2),
+        lambda: group(made, ("node00", "node01"), ContainerKind.POD, "pod"),
+        lambda: AddParts(containers=(Container("empty", ContainerKind.SITE),)),
+        lambda: RemoveParts((), (), ("node02",)),
+        lambda: Rename("container", "node03", "host"),
+        lambda: SetSpots({made.topology.containers()[0].id: (40.0, 80.0)}),
+    ]
+    random.Random(seed).shuffle(steps)
+    inverses = []
+    for step in steps:
+        try:
+            inverses.append(step().apply(made))
+        except EditRefused:  # an earlier one took what it needs
+            continue
+        index.patch(made, made.last_change)
+        assert_equal(index, SceneIndex(made))
+    assert len(inverses) >= 4
+    for inverse in reversed(inverses):
+        inverse.apply(made)
+        index.patch(made, made.last_change)
+        assert_equal(index, SceneIndex(made))
+    assert index not in read
 
 
 def test_painting_moves_nothing() -> None:
