@@ -99,6 +99,7 @@ class Asked(QObject):
 
     analysed = Signal(object)
     what_if = Signal(object)
+    route = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()
