@@ -279,7 +279,8 @@ def standing(topology: Topology, things: Sequence[AnyThing], rack: str) -> tuple
         stands = thing.kind is ContainerKind.TRAY if isinstance(thing, Container) else thing.kind in MOUNTABLE
         new = replace(thing, parent=rack)
         if stands:
-            height = height_of(topology, thing)
+            empty = isinstance(thing, Container)  # the catalogue knows a tray by what it holds
+            height = (thing.height_u or 1.0) if empty else height_of(topology, thing)
             new = replace(new, u=lowest_free(topology.container(rack), there, height), height_u=height)
         there.append(new)
         found.append(new)
