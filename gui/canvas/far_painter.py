@@ -287,6 +287,9 @@ class FarPainter:
         left, right = rect.left() + 7, rect.right() - 7
         middle = rect.top() + (8.0 if tight else 12.0)
         name = self.lettering.cut(scene.container_name(int(plan.groups[number])), px, 700, right - left)
+        if left + self.lettering.width(name, px, 700) > rect.center().x() - BUNDLE_LIMIT:
+            wide = self.lettering.width(name, px, 700) + 4
+            painter.fillRect(QRectF(left - 2, middle - px * 0.6, wide, px * 1.2), theme.color("node"))
         used = self.lettering.left(painter, name, px, 700, theme.color("text"), left, middle)
         held = plural(int(scene.group_gpus[number]), "GPU")
         begin = right - self.lettering.width(held, px - 2, 400)
