@@ -138,8 +138,8 @@ class Rehousing:
         for home in homes:
             x0, y0, x1, y1 = camera.boxes(self._hull[self._row[home.frame]]).tolist()
             enters = home.container == home.frame
-            soft = theme.color("accent-soft")
-            soft.setAlphaF(0.35)
+            soft = theme.color("accent")
+            soft.setAlphaF(0.08)
             painter.setBrush(soft if enters else Qt.BrushStyle.NoBrush)
             style = Qt.PenStyle.SolidLine if enters else Qt.PenStyle.DashLine
             painter.setPen(QPen(theme.color("accent" if enters else "strong"), 2.5 if enters else 1.5, style))
