@@ -196,9 +196,3 @@ def ask_number(
     if not least <= value <= most:
         raise InputError(f"{key} cannot be {answer!r}; it is a number from {least:g} to {most:g} ({unit}).")
     return value
-
-
-def ask_yes(reading: Reading, key: str, text: str, default: bool, why: str) -> bool:
-    """Yes or no."""
-    choices = (("yes", "Yes"), ("no", "No"))
-    return reading.ask(Question(key, text, "yes" if default else "no", choices, why=why)) == "yes"

@@ -16,7 +16,6 @@ from model.errors import InputError
 MOST_NAMES = 262_144  # names that one list may stand for
 _MOST_BRACKETS = 8
 _MOST_DIGITS = 15
-_SEPARATOR = re.compile(r"[,\s]")
 _LAST_NUMBER = re.compile(r"\d+(?=\D*\Z)")
 _UNWRITABLE = re.compile(r"[\[\],\s#=]")
 

@@ -271,25 +271,11 @@ def _draw_nvlink(
         why = "The file has no matrix of NVLink bandwidths (lstopo without NVML shows none)."
         draw_unsaid(builder, order, gpu, builder.of(order[0]).parent or "", why)
         return
-    objects, values = _matrix(reading, found, matrix)
     lane = gpu.scale_up_lane_bytes_per_s
+    pairs, shown = _lanes(reading, found, matrix, named, lane)
     switched: Counter[str] = Counter()
-    shown: dict[str, dict[str, int]] = {}
-    pairs: dict[tuple[str, str], int] = {}
-    for row, a in enumerate(objects):
-        for column, b in enumerate(objects):
-            value = values[row * len(objects) + column]
-            if a is None or b is None or a is b or not 0 < value < _SELF or id(a) not in named:
-                continue
-            lanes = max(1, min(MOST_LANES, round(value * 1e6 / lane)))
-            if id(b) not in named:
-                switched[named[id(a)]] += lanes
-                shown.setdefault(b.bus, {})[named[id(a)]] = lanes
-            elif (named[id(b)], named[id(a)]) in pairs:
-                if pairs[named[id(b)], named[id(a)]] != lanes:
-                    reading.contradictory("The matrix of bandwidths is not symmetric.", matrix.line)
-            else:
-                pairs[named[id(a)], named[id(b)]] = lanes
+    for each in shown.values():
+        switched.update(each)
     of_gpu: Counter[str] = Counter()
     for (first, second), lanes in pairs.items():
         of_gpu[first] += lanes
@@ -314,6 +300,31 @@ def _draw_nvlink(
         f"{plural(total, 'NVLink or xGMI link')} by their bandwidth, at {lane / 1e9:g} GB/s each.",
         matrix.line,
     )
+
+
+def _lanes(
+    reading: Reading, found: _Tree, matrix: Element, named: Mapping[int, str], lane_bytes_per_s: float
+) -> tuple[dict[tuple[str, str], int], dict[str, dict[str, int]]]:
+    """Lanes of a matrix, at least one where it has a bandwidth: of pairs of GPUs, each pair once, and of
+    GPUs by the bus id of the switch that they go to. `named`: the drawn GPUs by the id of what was read.
+    """
+    objects, values = _matrix(reading, found, matrix)
+    shown: dict[str, dict[str, int]] = {}
+    pairs: dict[tuple[str, str], int] = {}
+    for row, a in enumerate(objects):
+        for column, b in enumerate(objects):
+            value = values[row * len(objects) + column]
+            if a is None or b is None or a is b or not 0 < value < _SELF or id(a) not in named:
+                continue
+            lanes = max(1, min(MOST_LANES, round(value * 1e6 / lane_bytes_per_s)))
+            if id(b) not in named:
+                shown.setdefault(b.bus, {})[named[id(a)]] = lanes
+            elif (named[id(b)], named[id(a)]) in pairs:
+                if pairs[named[id(b)], named[id(a)]] != lanes:
+                    reading.contradictory("The matrix of bandwidths is not symmetric.", matrix.line)
+            else:
+                pairs[named[id(a)], named[id(b)]] = lanes
+    return pairs, shown
 
 
 def _matrix(reading: Reading, found: _Tree, matrix: Element) -> tuple[list[_Pci | None], list[int]]:

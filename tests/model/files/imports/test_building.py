@@ -7,7 +7,7 @@ import pytest
 from model.catalog import catalog
 from model.errors import InputError
 from model.files.importing import Reading
-from model.files.imports.building import DrawingBuilder, ask_gpu, ask_nic, ask_number, ask_yes
+from model.files.imports.building import DrawingBuilder, ask_gpu, ask_nic, ask_number
 from model.files.imports.known_parts import (
     gpu_by_name,
     gpus_by_gcn,
@@ -64,16 +64,14 @@ def test_a_kind_of_link_that_does_not_fit_is_drawn_and_said() -> None:
 
 
 def test_answers_come_from_the_catalogue_or_are_refused() -> None:
-    reading = Reading([text("x")], {"gpu_model": "h200-sxm", "speed": "400", "yes": "no"})
+    reading = Reading([text("x")], {"gpu_model": "h200-sxm", "speed": "400"})
     assert ask_gpu(reading, "h100-sxm", "").id == "h200-sxm"
     assert ask_nic(reading, "cx6-hdr", "").id == "cx6-hdr"
     assert ask_number(reading, "speed", "How fast?", 100, "Gb/s", "") == 400.0
-    assert ask_yes(reading, "yes", "Really?", True, "") is False
     assert [(question.key, question.default) for question in reading.questions] == [
         ("gpu_model", "h100-sxm"),
         ("nic_model", "cx6-hdr"),
         ("speed", "100"),
-        ("yes", "yes"),
     ]
     for wrong in ("fast", "nan", "0"):
         with pytest.raises(InputError, match="speed cannot be"):
