@@ -113,6 +113,7 @@ def follow_dp_to_the_spine(person: User) -> None:
     """The GPU's partners by keys; then the route to the DP partner on another leaf leads over spines."""
     press(person, Qt.Key.Key_P, SHIFT)
     card = person.canvas.overlay.focus_card
+    person.qtbot.waitUntil(lambda: person.canvas.focus.route is not None, timeout=ENGINE_MS)
     person.qtbot.waitUntil(lambda: card.tree.topLevelItemCount() > 0, timeout=ENGINE_MS)
     look(person, "way3-paths")
     report = person.settled()
