@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportSource
 from model.files.exports.cabling import Port, cabling_of, network_links
-from model.files.exports.csv_text import csv_text, number
+from model.files.exports.csv_text import number, sheet_text
 from model.files.exports.drawing import omitted, watched, written_as_built
 from model.files.exports.parts import UNKNOWN_CABLE, Cables, Places, product_name, tray_name
 from model.text import format_port, plural
@@ -63,7 +63,7 @@ def _write_schedule(source: ExportSource) -> Exported:
         notes.append(
             f"{plural(split, 'cable')} at parts of split ports, of which one breakout cable may be several."
         )
-    return Exported({"": csv_text(_SCHEDULE, rows)}, tuple(notes))
+    return Exported({"": sheet_text(_SCHEDULE, rows)}, tuple(notes))
 
 
 def _class_name(link: Link, name: str | None) -> str:
@@ -79,7 +79,7 @@ def _write_bill(source: ExportSource) -> Exported:
     rows = [*_device_rows(source), *_box_rows(source), *_cable_rows(source)]
     hosts = [link for link in topology.links() if link.kind not in NETWORK_LINKS]
     notes = (*omitted(links=hosts, why="wired inside hosts and racks"), *written_as_built(topology))
-    return Exported({"": csv_text(_BILL, rows)}, notes)
+    return Exported({"": sheet_text(_BILL, rows)}, notes)
 
 
 def _device_rows(source: ExportSource) -> Iterator[tuple[object, ...]]:

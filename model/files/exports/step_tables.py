@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from model.errors import InputError
 from model.files.exporting import Exported, ExportFormat, ExportOption, ExportSource
-from model.files.exports.csv_text import csv_text
+from model.files.exports.csv_text import sheet_text
 from model.files.exports.drawing import watched
 from model.job.exchange import Operation
 from model.step.report import StepReport
@@ -36,7 +36,7 @@ def _write_matrix(source: ExportSource) -> Exported:
     source.progress(0.7, "adding up the traffic")
     found = gpu_matrix(report.fabric, report.placement, report.exchanges, most)
     rows = zip(found.labels, found.matrix.tolist(), strict=True)
-    text = csv_text(
+    text = sheet_text(
         ("bytes per step, from row to column", *found.labels),
         ((label, *(repr(value) for value in row)) for label, row in rows),
     )
@@ -60,7 +60,7 @@ def _write_exchanges(source: ExportSource) -> Exported:
         report.exchange_times,
         strict=True,
     )
-    text = csv_text(
+    text = sheet_text(
         _EXCHANGE,
         (
             (

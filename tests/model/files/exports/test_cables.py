@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from model.document.document import Document
 from model.document.edits import SetFields
 from model.errors import InputError
-from model.topology.types import DeviceKind
+from model.files.exports.csv_text import sheet_text
+from model.topology.graph import Topology
+from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
 from tests.model.files.exports.drawings import drawings, export, pair, template, text_of
 from topology_templates.registry import counts
 
@@ -189,3 +191,37 @@ def test_states_are_said() -> None:
     SetFields("link", ("a.nic1-l",), {"state": "down"}).apply(document)
     (note,) = (one for one in export(document, "bill-of-materials").left_out if "down" in one)
     assert note == "1 link that is down or degraded is written as built; the format has no states."
+
+
+FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-x", "@SUM(A1)")
+
+
+def named_like_a_formula(name: str) -> Document:
+    """A host and its only NIC and GPU, cabled to a leaf; all of them begin with the name."""
+    devices = [
+        Device(f"{name}.gpu0", DeviceKind.GPU, "h100-sxm", parent=name),
+        Device(f"{name}.nic0", DeviceKind.NIC, "cx7-ndr", parent=name),
+        Device(f"{name}.leaf", DeviceKind.LEAF, "qm9700"),
+    ]
+    links = [
+        Link("p", devices[0].id, devices[1].id, LinkKind.PCIE, 63e9),
+        Link(f"{name}-l", devices[1].id, devices[2].id, LinkKind.INFINIBAND, 50e9),
+    ]
+    return Document(Topology(devices, links, [Container(name, ContainerKind.TRAY)]))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("ident", ["cable-schedule", "bill-of-materials", "traffic-matrix-csv"])
+def test_names_are_no_formulas_in_tables_for_people(ident: str, name: str) -> None:
+    """Signs that OWASP lists for CSV injection; names stay readable, numbers stay numbers."""
+    table = list(csv.reader(io.StringIO(text_of(named_like_a_formula(name), ident))))
+    assert not [cell for row in table for cell in row if cell.startswith(("=", "+", "-", "@", "\t"))]
+    if ident != "bill-of-materials":
+        assert any(cell.startswith(f"'{name}") for row in table for cell in row)
+
+
+def test_tables_that_are_read_back_keep_names_and_numbers_stay() -> None:
+    assert sheet_text(["=a"], [("-1.5", -2, None, "\tx", "a=b")]) == "'=a\n-1.5,-2,,'\tx,a=b\n"
+    name = FORMULAS[0]
+    table = list(csv.reader(io.StringIO(text_of(named_like_a_formula(name), "rank-map-csv"))))
+    assert table[1][1] == name
