@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a cell starts with that spreadsheets work out
 
 
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def csv_text(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
     """A header and rows, separated by commas, quoted where needed; None is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -7,6 +7,8 @@ width, network Mb/s, NVLinks counted, C2C in MB/s.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +29,7 @@ MOST_ELEMENTS = 256
 MOST_CHILDREN = 640
 
 _HIDDEN_SWITCH = "fffffff:ff:ff.0"
+_ADDRESS = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])", re.ASCII | re.IGNORECASE)
 _SWITCH_CLASS, _GPU_CLASS, _BRIDGE_CLASS = "0x068000", "0x030200", "0x060400"
 _NETWORK_CLASS = {True: "0x020700", False: "0x020000"}  # by whether it speaks InfiniBand
 # NVIDIA's compute capabilities; GPUs of another architecture are left to NCCL, which asks the driver.
@@ -104,6 +107,7 @@ class _HostWriter:
         self._refuse_others()
         self._nets = net_devices(source, topology, host)
         self._tree = pci_tree(topology, host)
+        self._real = _addresses(host)
         self._buses = self._bus_ids(self._tree)
         self._bridges = 0
         if self._tree.unused:
@@ -120,7 +124,8 @@ class _HostWriter:
                 )
 
     def _bus_ids(self, tree: PciTree) -> dict[str, str]:
-        """Invented addresses, a bus for each device, in the order of the tree; NVLink switches follow."""
+        """The address of each device: its own, else an invented one, a bus for each device in the order of
+        the tree. NVLink switches follow."""
         placed = [
             branch.device.id
             for _, branches in tree.roots
@@ -129,7 +134,22 @@ class _HostWriter:
             if branch.device is not None and not branch.is_bridge
         ]
         placed += [device.id for device in self._host.of_kind(DeviceKind.NVLINK_SWITCH) if works(device)]
-        return {ident: f"{place // 255:04x}:{place % 255 + 1:02x}:00.0" for place, ident in enumerate(placed)}
+        if self._real and any(ident not in self._real for ident in placed):
+            self.notes.add("PCIe addresses invented for devices whose label is none")
+        real = set(self._real.values())
+        invented = (f"{place // 255:04x}:{place % 255 + 1:02x}:00.0" for place in itertools.count())
+        free = (bus for bus in invented if bus not in real)
+        return {ident: self._real.get(ident) or next(free) for ident in placed}
+
+    def _bridge(self, device: Device | None) -> str:
+        """The address of a bridge: its own, else the next invented one, from ffff:ff:00.0 down."""
+        own = self._real.get(device.id) if device is not None else None
+        taken = self._real.values()
+        while own is None:
+            number, self._bridges = self._bridges, self._bridges + 1
+            bus = f"ffff:{0xFF - number // 32:02x}:{number % 32:02x}.0"
+            own = bus if bus not in taken else None
+        return own
 
     def system(self) -> Element:
         """The whole file, made smaller where it has too many elements."""
@@ -166,9 +186,8 @@ class _HostWriter:
         if device is None or branch.is_bridge:
             if not below:
                 return []
-            number, self._bridges = self._bridges, self._bridges + 1
-            busid = f"ffff:{0xFF - number // 32:02x}:{number % 32:02x}.0"
-            return [Element("pci", (("busid", busid), ("class", _BRIDGE_CLASS), *tail), tuple(below))]
+            attributes = (("busid", self._bridge(device)), ("class", _BRIDGE_CLASS), *tail)
+            return [Element("pci", attributes, tuple(below))]
         busid = self._buses[device.id]
         if branch.bytes_per_s <= 0:
             self.notes.add("PCIe links that are not drawn written as Gen5 of 16 lanes")
@@ -240,6 +259,16 @@ class _HostWriter:
         }
 
 
+def _addresses(host: Host) -> dict[str, str]:
+    """PCIe addresses, as Linux writes them, of devices whose label is one that no other of the host has."""
+    found = {device.id: _ADDRESS.fullmatch(device.label) for device in host.devices}
+    written = {
+        ident: f"{int(match[1], 16):04x}:{match[2].lower()}" for ident, match in found.items() if match
+    }
+    counts = Counter(written.values())
+    return {ident: bus for ident, bus in written.items() if counts[bus] == 1 and bus != _HIDDEN_SWITCH}
+
+
 def _widest(element: Element) -> int:
     return max(len(element.children), *(_widest(child) for child in element.children), 0)
 
@@ -268,8 +297,8 @@ FORMATS = (
         suffix=".xml",
         write=_write,
         use="NCCL_TOPO_FILE=FILE on each host, for virtual machines that hide their PCIe tree.",
-        lacks="The fabric outside of the host, and real PCIe addresses, which a drawing does not know: put "
-        "those of the machine in place of the invented ones.",
+        lacks="The fabric outside of the host, and PCIe addresses where they are not the labels of devices: "
+        "put those of the machine in place of the invented ones.",
         folder=True,
         options=(NAMES_OPTION,),
     ),

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from model.document.document import Document
+from model.document.edits import SetFields
+from model.document.start import document_from
 from model.errors import InputError
+from model.files.importing import Drawing
+from model.files.reading_text import Source
+from model.files.registry import import_sources
 from model.topology.graph import Topology
 from model.topology.types import Container, ContainerKind, Device, DeviceKind, Link, LinkKind
 from tests.model.files.exports.drawings import GB, drawings, export, pair, template, text_of
@@ -94,6 +99,48 @@ def test_direct_links_stand_at_both_ends() -> None:
     for at, gpu in enumerate(host.all("gpu")):
         targets = [link.attributes["target"] for link in gpu.all("nvlink")]
         assert sorted(targets) == sorted(bus[:at] + bus[at + 1 :])
+
+
+def test_addresses_of_labels_are_kept_and_others_make_room() -> None:
+    """8 digits of domain are nvidia-smi's way to write the address that Linux and NCCL write with 4."""
+    document = pair()
+    labels = {
+        "a.gpu0": "00000000:0F:00.0",
+        "a.gpu1": "0000:01:00.0",
+        "a.nic0": "0000:2d:00.1",
+        "a.nic1": "mlx5_1",
+        "a.sw": "0000:0a:00.0",
+        "a.nvs": "ffff:ff:00.0",
+        "b.gpu0": "0000:0f:00.0",
+        "b.gpu1": "0000:0f:00.0",
+    }
+    for ident, label in labels.items():
+        SetFields("device", (ident,), {"label": label}).apply(document)
+    files = read(document)
+    buses = [pci.attributes["busid"] for pci in files["a.xml"].all("pci")]
+    assert sorted(buses) == ["0000:01:00.0", "0000:02:00.0", "0000:0a:00.0", "0000:0f:00.0", "0000:2d:00.1"]
+    assert {link.attributes["target"] for link in files["a.xml"].all("nvlink")} == {"ffff:ff:00.0"}
+    assert "0000:0f:00.0" not in {pci.attributes["busid"] for pci in files["b.xml"].all("pci")}
+    assert "PCIe addresses invented for devices whose label is none (1 host)." in (
+        export(document, "nccl-topo-xml").left_out
+    )
+
+
+def test_gpus_come_back_at_their_addresses() -> None:
+    """A file whose addresses are not in the order of the tree, read and written again."""
+    document = pair()
+    wanted = {"a.gpu0": "0000:9c:00.0", "a.gpu1": "0001:0f:00.0"}
+    for ident, label in wanted.items():
+        SetFields("device", (ident,), {"label": label}).apply(document)
+    text = str(export(document, "nccl-topo-xml").files["a.xml"])
+    result = import_sources([Source("a.xml", text)], "nccl-topo-xml").result
+    assert isinstance(result, Drawing)
+    (host,) = read(document_from(result)).values()
+    gpus = [pci for pci in host.all("pci") if pci.attributes["class"] == "0x030200"]
+    assert {pci.all("gpu")[0].attributes["dev"]: pci.attributes["busid"] for pci in gpus} == {
+        "0": "0000:9c:00.0",
+        "1": "0001:0f:00.0",
+    }
 
 
 def mesh(gpus: int, nics: int = 0) -> Document:
