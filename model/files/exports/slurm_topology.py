@@ -1,4 +1,4 @@
-"""Slurm's topology as .conf and as .yaml: the network as a tree, NVLink domains as blocks."""
+"""Slurm's topology as .conf and as .yaml: the network as a tree, NVLink domains (else racks) as blocks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from model.files.exports.switch_tree import SwitchTree, TreeSwitch, switch_tree
 from model.files.imports.hostlist import fold
 from model.text import name_list, plural
 from model.topology.graph import Topology
-from model.topology.types import DeviceKind
+from model.topology.types import ContainerKind, DeviceKind
 
-_KINDS = (("tree", "Tree of switches"), ("block", "Blocks, one for each NVLink domain"))
+_KINDS = (("tree", "Tree of switches"), ("block", "Blocks, one for each NVLink domain, else for each rack"))
 _CONF_KIND = ExportOption("topology", "Topology", "tree", _KINDS)
 _YAML_KIND = ExportOption("topology", "Topology", "tree", (*_KINDS, ("both", "Both, the tree as default")))
 _LACKS = "Bandwidth (Slurm ignores LinkSpeed), NICs, ports, GPUs, and what is inside a host."
@@ -26,35 +26,56 @@ _LACKS = "Bandwidth (Slurm ignores LinkSpeed), NICs, ports, GPUs, and what is in
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """NVLink domains of more than one host: their hosts by the name of the block, and Slurm's sizes."""
+    """Hosts by the name of their block, and Slurm's sizes. `notes`: what the blocks are and leave out."""
 
     hosts: Mapping[str, tuple[str, ...]]
     sizes: tuple[int, ...]
-    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
-def nvlink_blocks(source: ExportSource) -> Blocks:
-    """The blocks of a drawing. Raises `InputError` where no NVLink domain spans hosts."""
+def blocks_of(source: ExportSource) -> Blocks:
+    """The NVLink domains of more than one host; where there is none, the racks with hosts.
+
+    Raises `InputError` where there are neither.
+    """
     topology = source.document.topology
+    notes: tuple[str, ...] = ()
     wide = wide_domains(topology)
-    if not wide:
+    if wide:
+        named: Mapping[str, Sequence[Host]] = dict(zip(_block_names(topology, wide), wide, strict=True))
+        expected = [host for host in hosts_of(topology) if any(map(works, host.of_kind(DeviceKind.GPU)))]
+    else:
+        expected = [host for host in hosts_of(topology) if any(map(works, host.devices))]
+        named = _by_rack(topology, expected)
+        notes = ("Blocks are racks, as no NVLink domain spans several hosts.",)
+    if not named:
         raise InputError(
-            "No NVLink domain of the drawing spans several hosts, so there are no blocks; write the tree."
+            "The drawing has no blocks: no NVLink domain spans several hosts, and no host stands in a rack."
         )
-    sizes = [min(len(hosts) for hosts in wide)]
-    while 2 * sizes[-1] <= sizes[0] * len(wide):
+    sizes = [min(len(hosts) for hosts in named.values())]
+    while 2 * sizes[-1] <= sizes[0] * len(named):
         sizes.append(2 * sizes[-1])
-    inside = {host.id for hosts in wide for host in hosts}
-    alone = [
-        host.id
-        for host in hosts_of(topology)
-        if host.id not in inside and any(works(gpu) for gpu in host.of_kind(DeviceKind.GPU))
-    ]
-    left_out: tuple[str, ...] = ()
+    inside = {host.id for hosts in named.values() for host in hosts}
+    alone = [host.id for host in expected if host.id not in inside]
     if alone:
-        left_out = (f"Left out: {plural(len(alone), 'host')} in no block: {name_list(alone)}.",)
-    named = zip(_block_names(topology, wide), wide, strict=True)
-    return Blocks({name: tuple(host.id for host in hosts) for name, hosts in named}, tuple(sizes), left_out)
+        notes += (f"Left out: {plural(len(alone), 'host')} in no block: {name_list(alone)}.",)
+    return Blocks(
+        {name: tuple(host.id for host in hosts) for name, hosts in named.items()}, tuple(sizes), notes
+    )
+
+
+def _by_rack(topology: Topology, hosts: Iterable[Host]) -> dict[str, list[Host]]:
+    """Hosts by the rack around their tray, in the order of the racks."""
+    boxes = {box.id: box for box in topology.containers()}
+    found: dict[str, list[Host]] = {box.id: [] for box in boxes.values() if box.kind is ContainerKind.RACK}
+    for host in hosts:
+        box = boxes.get(host.id)
+        around = boxes.get(box.parent or "") if box is not None else None
+        while around is not None and around.kind is not ContainerKind.RACK:
+            around = boxes.get(around.parent or "")
+        if around is not None:
+            found[around.id].append(host)
+    return {rack: own for rack, own in found.items() if own}
 
 
 def _block_names(topology: Topology, wide: Sequence[Sequence[Host]]) -> list[str]:
@@ -116,7 +137,7 @@ class _Names:
 def _chosen(source: ExportSource, option: ExportOption) -> tuple[SwitchTree | None, Blocks | None]:
     kind = source.chosen(option)
     tree = tree_of(source) if kind in ("tree", "both") else None
-    return tree, nvlink_blocks(source) if kind in ("block", "both") else None
+    return tree, blocks_of(source) if kind in ("block", "both") else None
 
 
 def _write_conf(source: ExportSource) -> Exported:
@@ -137,7 +158,7 @@ def _write_conf(source: ExportSource) -> Exported:
         for block, members in blocks.hosts.items():
             lines.append(f"BlockName={names.of[block]} Nodes={names.host_list(members)}")
         lines.append(f"BlockSizes={','.join(map(str, blocks.sizes))}")
-        notes += blocks.left_out
+        notes += blocks.notes
     return Exported({"": "\n".join(lines) + "\n"}, (*notes, *names.notes()))
 
 
@@ -163,7 +184,7 @@ def _write_yaml(source: ExportSource) -> Exported:
         ]
         block = {"block_sizes": list(blocks.sizes), "blocks": rows}
         topologies.append({"topology": "block", "cluster_default": tree is None, "block": block})
-        notes += blocks.left_out
+        notes += blocks.notes
     text = yaml.safe_dump(topologies, sort_keys=False, explicit_start=True, width=1_000_000)
     return Exported({"": text}, (*notes, *names.notes()))
 

@@ -12,8 +12,13 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from model.document.document import Document
+from model.document.edits import SetFields
+from model.document.start import document_from
 from model.errors import InputError
+from model.files.importing import Drawing
 from model.files.imports.hostlist import expand
+from model.files.reading_text import Source
+from model.files.registry import import_sources
 from model.topology.graph import Topology
 from model.topology.types import Device, DeviceKind, Link, LinkKind
 from tests.model.files.exports.drawings import GB, drawings, export, pair, template, text_of
@@ -173,8 +178,27 @@ def test_blocks_are_nvlink_domains() -> None:
     assert lines[0] == "BlockName=rack01 Nodes=rack01.tray[01-18]"
     assert len(lines) == 5
     assert lines[-1] == "BlockSizes=18,36,72"
-    with pytest.raises(InputError, match="No NVLink domain of the drawing spans several hosts"):
+    with pytest.raises(InputError, match="no NVLink domain spans .* and no host stands in a rack"):
         export(pair(), "slurm-topology-conf", topology="block")
+
+
+def test_racks_are_blocks_where_no_nvlink_domain_is() -> None:
+    """Blocks that were read come back line by line; 2 blocks of 4 and 5 have the sizes 4 and 8."""
+    text = "BlockName=r1 Nodes=n[1-4]\nBlockName=r2 Nodes=n[5-9]\nBlockSizes=4,8\n"
+    result = import_sources([Source("topology.conf", text)], "slurm-topology-conf").result
+    assert isinstance(result, Drawing)
+    document = document_from(result)
+    exported = export(document, "slurm-topology-conf", topology="block")
+    assert exported.files[""] == text
+    assert exported.left_out == ("Blocks are racks, as no NVLink domain spans several hosts.",)
+    data = yaml.safe_load(text_of(document, "slurm-topology-yaml", topology="block"))
+    jsonschema.validate(data, SLURM_YAML)
+    with pytest.raises(InputError, match="No host of the drawing has a cable to a switch"):
+        export(document, "slurm-topology-conf", topology="tree")
+    SetFields("container", ("n9",), {"parent": None}).apply(document)
+    assert export(document, "slurm-topology-conf", topology="block").left_out[-1] == (
+        "Left out: 1 host in no block: n9."
+    )
 
 
 def test_yaml_follows_slurms_schema() -> None:
