@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -12,6 +10,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from model.errors import InputError
+from model.topology.bulk import collector_paused
 from topology_templates import (
     alibaba_hpn,
     deepseek,
@@ -260,23 +259,11 @@ def _parameters(found: Template, values: Mapping[str, Any] | BaseModel | None) -
     return parse(found.id, found.parameters, named)
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Without the garbage collector, which would look at all parts made so far again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def build(ident: str, values: Mapping[str, Any] | BaseModel | None = None) -> TemplateContent:
     """The content of a template; what is left out has its default. Raises InputError in one sentence."""
     found = template(ident)
     parameters = _parameters(found, values)
-    with _collector_paused():
+    with collector_paused():
         return found.build(parameters)
 
 

@@ -16,6 +16,7 @@ from model.files.importing import Drawing, Imported, RankPlacement
 from model.files.reading import parse_json, read_bytes, shown
 from model.files.reading_text import Source, decode, read_source
 from model.files.registry import import_sources, sniffed
+from model.topology.bulk import collector_paused
 
 _READERS: dict[str, Callable[[dict[str, Any], Path], Document]] = {
     project.FORMAT: project.project_from_json,
@@ -54,6 +55,11 @@ def open_file(path: Path | str) -> Opened:
     """`open_any` with the import report of a file that is not one of ours."""
     path = Path(path)
     data = read_bytes(path)
+    with collector_paused():
+        return _opened(data, path)
+
+
+def _opened(data: bytes, path: Path) -> Opened:
     if _is_own(data):
         parsed = parse_json(data, path)
         if str(parsed.get("format")).startswith("railsketch."):
