@@ -155,9 +155,13 @@ def full_speed(kind: LinkKind, a: Device, b: Device) -> float:
 
 
 def become(old: Device, new: Device) -> Device:
-    """A device of the drawing with the model, rail and state of another; the rest stays."""
+    """A device of the drawing with the model, rail and state of another; the rest stays.
+
+    One without a label takes that of the other, such as the name that the system gave it.
+    """
     rail = old.rail if new.rail is None else new.rail
-    return replace(old, model=new.model, rail=rail, state=new.state, speed=new.speed)
+    label = old.label or ("" if new.label == new.id else new.label)
+    return replace(old, model=new.model, label=label, rail=rail, state=new.state, speed=new.speed)
 
 
 def ids_of(topology: Topology) -> set[str]:

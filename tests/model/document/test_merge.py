@@ -85,6 +85,22 @@ def test_the_same_node_again_changes_only_its_models() -> None:
     assert document.layout.keys() == twin.layout.keys()
 
 
+@pytest.mark.parametrize("way", ["tray", "host"])
+def test_devices_that_stay_without_a_label_take_that_of_the_file(way: str) -> None:
+    """The system's names tell which NIC is which; a label of ours stays, an id of theirs is no label."""
+    document = opened("hgx-h100", nodes=1)
+    SetFields("device", ("node00.nic1",), {"label": "ours"}).apply(document)
+    node = template("hgx-h100", nodes=1)
+    labels = {f"node00.nic{n}": f"mlx5_{n + 4}" for n in range(3)} | {"node00.gpu0": "node00.gpu0"}
+    node = replace(
+        node, devices=tuple(replace(each, label=labels.get(each.id, each.label)) for each in node.devices)
+    )
+    merge = plan_trays(document, node) if way == "tray" else plan_hosts(document, node)
+    one_undo_step(document, merge)
+    found = [document.topology.device(ident).label for ident in labels]
+    assert found == ["mlx5_4", "ours", "mlx5_6", ""]
+
+
 def test_gpus_that_stay_keep_colours_ranks_and_order() -> None:
     document = opened("hgx-h200", nodes=2)
     world = tuple(reversed([gpu.id for gpu in document.topology.working(DeviceKind.GPU)]))

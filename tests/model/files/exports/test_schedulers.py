@@ -178,7 +178,7 @@ def test_blocks_are_nvlink_domains() -> None:
     assert lines[0] == "BlockName=rack01 Nodes=rack01.tray[01-18]"
     assert len(lines) == 5
     assert lines[-1] == "BlockSizes=18,36,72"
-    with pytest.raises(InputError, match="no NVLink domain spans .* and no host stands in a rack"):
+    with pytest.raises(InputError, match=r"no NVLink domain spans .* and no host stands in a rack"):
         export(pair(), "slurm-topology-conf", topology="block")
 
 
