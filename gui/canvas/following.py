@@ -119,7 +119,11 @@ class Following:
     def _time_changed(self, time_s: float) -> None:
         if self._context.shown_report is not self._scene.report:
             return  # another step has come; its loads are read with it
-        since = self._scene.time_s if self._context.playback.playing else None
+        playing, turns = self._context.playback.playing, self._context.turns
+        if playing and turns.due:
+            return  # the next picture shows also what passed meanwhile
+        turns.give_way()
+        since = self._scene.time_s if playing else None
         recoloured = self._scene.show(self._context.link_mode, time_s, since)
         if recoloured or self._view.dots_run:
             self._view.refresh()

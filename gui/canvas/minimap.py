@@ -116,8 +116,10 @@ class Minimap(QWidget):
         size = np.maximum(np.rint(boxes[:, 2:] - boxes[:, :2]).astype(np.int64), max(1, round(camera.ratio)))
         pixels = np.zeros((rows, columns), dtype=np.uint32)
         order = np.argsort(index.kind == GPU, kind="stable")  # GPUs over all others
-        for wide, tall in np.unique(size, axis=0).tolist():
-            same = order[(size[order] == (wide, tall)).all(axis=1)]
+        shape = (size[:, 0] * (size.max(initial=0) + 1) + size[:, 1])[order]
+        for one in np.unique(shape).tolist():
+            same = order[shape == one]
+            wide, tall = size[same[0]].tolist()
             across = (first[same, 0, None] + np.arange(wide)).clip(0, columns - 1)
             down = (first[same, 1, None] + np.arange(tall)).clip(0, rows - 1)
             pixels[down[:, :, None], across[:, None, :]] = color[same, None, None]

@@ -192,6 +192,7 @@ class CanvasView(FittedView):
     @guarded_paint
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         painter.resetTransform()
+        self.context.turns.give_way()
         camera = self.camera
         frame = self.frame_cache
         if self.moving and frame.moved(painter, camera):
@@ -204,7 +205,11 @@ class CanvasView(FittedView):
         painter.drawImage(QPoint(0, 0), frame.image(camera, self._level, self.lit()))
 
     def _paint_slice(self) -> None:
-        """Go on with the sharp picture; what the hand does comes first."""
+        """Go on with the sharp picture; what the hand does comes first, and panels take turns with it."""
+        if self.context.turns.due:
+            self._slices.start()
+            return
+        self.context.turns.give_way()
         if not self.moving and not self.frame_cache.go_on(SLICE_S):
             self._slices.start()
             return

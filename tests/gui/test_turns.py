@@ -49,3 +49,72 @@ def test_a_piece_may_ask_for_more_and_what_is_dropped_is_left_out(qtbot: Any) ->
     turns.later(never)
     qtbot.waitUntil(lambda: "last" in seen)
     assert seen == ["first", "last"]
+
+
+def test_an_iterator_is_gone_on_with_one_step_a_turn(qtbot: Any) -> None:
+    turns, seen = Turns(), []
+    beat = QTimer()
+    beat.setInterval(0)
+    beat.timeout.connect(lambda: seen.append("turn"))
+
+    def steps() -> Any:
+        for name in ("first", "second", "third"):
+            seen.append(name)
+            yield
+
+    turns.later(steps)
+    turns.later(lambda: seen.append("after"))
+    beat.start()
+    qtbot.waitUntil(lambda: "after" in seen)
+    beat.stop()
+    assert [one for one in seen if one != "turn"] == ["first", "second", "third", "after"]
+    for before, behind in (("first", "second"), ("second", "third")):
+        assert "turn" in seen[seen.index(before) : seen.index(behind)]
+
+
+def test_what_has_begun_begins_anew_or_is_dropped_with_all_its_steps(qtbot: Any) -> None:
+    turns, seen = Turns(), []
+
+    def steps() -> Any:
+        seen.append("begin")
+        yield
+        if seen.count("begin") == 1:
+            turns.later(steps)  # what it takes over has changed
+        yield
+        seen.append("end")
+
+    def dropped() -> Any:
+        yield
+        turns.drop(dropped)
+        yield
+        seen.append("never")
+
+    turns.later(steps)
+    turns.later(dropped)
+    turns.later(lambda: seen.append("last"))
+    qtbot.waitUntil(lambda: seen.count("end") == 1 and "last" in seen)
+    assert "never" not in seen
+    assert seen.count("begin") == 2
+
+
+def test_pieces_and_pictures_take_turns_and_neither_starves(qtbot: Any) -> None:
+    turns, seen = Turns(), []
+
+    def piece() -> None:
+        seen.append("piece")
+
+    turns.later(piece)
+    assert turns.due
+    turns.give_way()
+    qtbot.waitUntil(lambda: "piece" in seen)
+    assert not turns.due
+    beat = QTimer()
+    beat.setInterval(0)
+    beat.timeout.connect(turns.give_way)  # a picture in every turn of the loop
+    beat.start()
+    turns.later(piece)
+    assert not turns.due  # the piece before was the last that was done
+    turns.give_way()
+    assert turns.due
+    qtbot.waitUntil(lambda: seen.count("piece") == 2)
+    beat.stop()
