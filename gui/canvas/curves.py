@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,11 +89,24 @@ def route(strands: Strands, devices: FloatArray, style: LinkStyle = LinkStyle.CU
     `devices` (n, 4) are all boxes; a link in a row of them goes straight, or in an arch over those between,
     also where links are straight.
     """
+    steps = route_steps(strands, devices, style)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            curves: Curves = end.value
+            return curves
+
+
+def route_steps(strands: Strands, devices: FloatArray, style: LinkStyle) -> Generator[None, None, Curves]:
+    """`route` in steps of some ten milliseconds where strands are many; returns where they run."""
     cornered = style is LinkStyle.ORTHOGONAL
     if not len(strands):
         return Curves(np.zeros((0, 4, 2)), cornered)
     side = _sides(strands.box, devices)
+    yield
     anchor = _anchors(strands, side)
+    yield
     reach = np.abs(anchor[:, 1] - anchor[:, 0])
     vertical = side < _LEFT
     arch = vertical[:, 0] & (side[:, 0] == side[:, 1])
@@ -200,7 +214,7 @@ def _anchors(strands: Strands, side: IntArray) -> FloatArray:
     far = (other[:, :2] + other[:, 2:]) / 2
     along = np.where(sides >= _LEFT, far[:, 1], far[:, 0])
     key = strands.end.ravel().astype(np.int64) * 4 + sides
-    order = np.lexsort((np.arange(len(key)), along, key))
+    order = np.lexsort((along, key))
     begins = np.diff(key[order], prepend=-1) != 0
     group = np.cumsum(begins) - 1
     first = np.flatnonzero(begins)

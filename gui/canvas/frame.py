@@ -44,14 +44,13 @@ class Frame:
         self._gpu_key: tuple[object, ...] = ()
         self._frame_key: tuple[object, ...] = ()
         self._work: Iterator[None] | None = None
+        self._work_key: tuple[object, ...] = ()
         self._ground: QImage | None = None
         self._composed: QImage | None = None
 
     def prepare(self, camera: Camera, level: Level) -> None:
         """Take a view without painting: hit tests work from here on."""
-        scene = self.scene
-        looks = (scene.layers, scene.folded, scene.link_style, scene.opened)
-        key = (camera, level, scene.index.version, *looks)
+        scene, key = self.scene, self._key_of(camera, level)
         if key != self._view_key:
             self._view_key = key
             self.painter.prepare(camera, level)
@@ -64,10 +63,21 @@ class Frame:
             self._gpu_key = ()
             self._work = None
 
+    def _key_of(self, camera: Camera, level: Level) -> tuple[object, ...]:
+        scene = self.scene
+        looks = (scene.layers, scene.folded, scene.link_style, scene.opened)
+        return (camera, level, scene.index.version, *looks)
+
+    def prepared(self, camera: Camera, level: Level) -> bool:
+        """Whether a view is taken, or little is to be done for it: else its strands come step by step."""
+        return self._key_of(camera, level) == self._view_key or self.scene.strands_known(level, camera.zoom)
+
     # Layers
 
     def ready(self, camera: Camera, level: Level) -> bool:
         """Whether the layers of a view are painted; `image` then only lays them on each other."""
+        if not self.prepared(camera, level):
+            return False
         self.prepare(camera, level)
         return self._ground is not None and self._gpu_key == self._over_key
 
@@ -77,9 +87,18 @@ class Frame:
 
     def begin(self, camera: Camera, level: Level) -> None:
         """Get the layers of a view painted by `go_on`."""
+        if not self.prepared(camera, level):
+            key = self._key_of(camera, level)
+            if self._work is None or key != self._work_key:
+                self._work, self._work_key = self._taken(camera, level), key
+            return
         self.prepare(camera, level)
         if self._work is None:
             self._work = self._steps(camera)
+
+    def _taken(self, camera: Camera, level: Level) -> Iterator[None]:
+        """Derive the strands of a view; it is taken and its layers are begun after that."""
+        yield from self.scene.strands_steps(level, camera.zoom)
 
     def go_on(self, budget_s: float) -> bool:
         """Paint on for about `budget_s` seconds; whether everything is done."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
+from itertools import compress, count
+from operator import ne
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gui.canvas.container_painter import short_name
-from gui.canvas.curves import Curves, route
+from gui.canvas.curves import Curves, route_steps
 from gui.canvas.far_layout import FarLayout, lay_out_far
 from gui.canvas.far_painter import tier_words
 from gui.canvas.far_plan import (
@@ -51,6 +53,8 @@ from model.placement.types import Dimension
 from model.step.report import Analysis, StepReport
 
 LinkMode = Literal["now", "peak", "mean"]
+AT_ONCE = 8000
+"""Of more links the strands are derived in steps, while the last picture stays."""
 MOST_STATES = 48
 """A frame that comes late shows the last so many states of the traffic, not to come later still."""
 
@@ -77,6 +81,7 @@ class Scene:
         self._states: tuple[int, ...] = ()
         self._texts_of = -1
         self._drawn_key: tuple[object, ...] = ()
+        self._drawn_places: tuple[object, ...] = ()
         self.opened: Opened | None = None
         self._take_view()
         self._fold_key: tuple[object, ...] = ()
@@ -300,25 +305,55 @@ class Scene:
         if level <= Level.TILES:
             _plan, layout = self.far(level, zoom)
             return self._ribbons, layout.curves
-        index = self.index
-        opened = self.opened if level is Level.PORTS else None
-        wiring = (index.wiring, level, zoom >= OPEN_TRAY_ZOOM, self.layers, self.folded, opened)
+        for _step in self.strands_steps(level, zoom):
+            pass
+        return self._drawn, self._curves
+
+    def strands_known(self, level: Level, zoom: float) -> bool:
+        """Whether `strands` has little to do; else `strands_steps` does it piece by piece."""
+        if level <= Level.TILES or len(self.index.links) <= AT_ONCE:
+            return True
+        places = (self.index.places, self.link_style)
+        return self._strands_key(level, zoom) == self._drawn_key and places == self._drawn_places
+
+    def strands_steps(self, level: Level, zoom: float) -> Iterator[None]:
+        """Derive the strands from 12 % up in steps of some ten milliseconds; ends early when the drawing
+        changes meanwhile.
+        """
+        index, version, wiring = self.index, self.index.version, self._strands_key(level, zoom)
         if wiring != self._drawn_key:
             into = self.folding.device if self.folded else None
-            self._drawn = build_strands(index, level, zoom, self.layers, into, opened)
+            self._drawn = build_strands(index, level, zoom, self.layers, into, wiring[-1])
             self._drawn_key = wiring
             self._drawn_states = index.structure
-            self._drawn_places: tuple[object, ...] = ()
+            self._drawn_places = ()
+            yield
+            if index.version != version:
+                return
         if self._drawn_states != index.structure:
             strands = self._drawn
             self._drawn = replace(strands, down=dead_strands(index, strands.links, strands.start))
             self._drawn_states = index.structure
-        if self._drawn_places != (index.places, self.link_style):
+        places = (index.places, self.link_style)
+        if self._drawn_places != places:
             box = end_boxes(index)[self._drawn.end].reshape(-1, 2, 4)
-            self._drawn = replace(self._drawn, box=box)
-            self._curves = route(self._drawn, index.rects(), self.link_style)
-            self._drawn_places = (index.places, self.link_style)
-        return self._drawn, self._curves
+            drawn = replace(self._drawn, box=box)
+            steps = route_steps(drawn, index.rects(), self.link_style)
+            while True:
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    self._drawn, self._curves, self._drawn_places = drawn, end.value, places
+                    return
+                yield
+                if index.version != version or self._drawn_key != wiring:
+                    return
+
+    def _strands_key(
+        self, level: Level, zoom: float
+    ) -> tuple[int, Level, bool, Set[str], Set[str], Opened | None]:
+        opened = self.opened if level is Level.PORTS else None
+        return self.index.wiring, level, zoom >= OPEN_TRAY_ZOOM, self.layers, self.folded, opened
 
     def extent(
         self, box: tuple[float, float, float, float], level: Level, zoom: float
@@ -445,9 +480,8 @@ def rows_in(ids: Sequence[str], others: Sequence[str]) -> NDArray[np.int64]:
     both begin and end with need not be looked up.
     """
     most = min(len(ids), len(others))
-    first = next((row for row, (a, b) in enumerate(zip(ids, others, strict=False)) if a != b), most)
-    behind = zip(reversed(ids), reversed(others), strict=False)
-    last = min(next((row for row, (a, b) in enumerate(behind) if a != b), most), most - first)
+    first = next(compress(count(), map(ne, ids, others)), most)
+    last = min(next(compress(count(), map(ne, reversed(ids), reversed(others))), most), most - first)
     found = np.arange(len(ids), dtype=np.int64)
     found[len(ids) - last :] += len(others) - len(ids)
     place = {others[row]: row for row in range(first, len(others) - last)}

@@ -226,7 +226,7 @@ class CanvasView(FittedView):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.scene_data.index.empty:
             paint_empty(painter, self.theme, QRectF(self.viewport().rect()))
-        elif not self.moving:
+        elif not self.moving and self.frame_cache.prepared(self.camera, self._level):
             self._paint_hand(painter)
         if self.drop_ghost is not None:
             paint_ghost(self, painter, *self.drop_ghost)

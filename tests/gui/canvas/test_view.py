@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.canvas.levels import Level
+from gui.canvas.scene import Scene
 from gui.canvas.view import CanvasView
 from model.analysis import analyse
 from model.document.edits import Connect, Move, RemoveParts, SetFields, SetJob
@@ -353,6 +354,47 @@ def test_edits_show_while_a_picture_is_on_its_way(
     view.context.document.undo_stack.redo()
     qtbot.waitUntil(lambda: view.frame_cache.ready(view.camera, view.level) and not view.busy)
     assert error in colours(pictured(view))
+
+
+def test_strands_of_many_links_come_step_by_step_and_as_at_once(
+    view: CanvasView, qtbot: QtBot, load: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load("hgx-h100", nodes=64)
+    view.zoom_to(0.3)
+    view.come_to_rest()
+    frame, scene = view.frame_cache, view.scene_data
+    frame.image(view.camera, view.level, view.lit())
+    monkeypatch.setattr("gui.canvas.scene.AT_ONCE", 0)
+    index, prepared = scene.index, view.painter.prepared
+    gpu = next(index.device_ids[row] for row in view.painter.visible_devices() if row in index.gpu_rows)
+    view.context.document.push(RemoveParts((gpu,)), "Remove")
+    before = pictured(view)  # the last picture stays
+    assert not frame.prepared(view.camera, view.level)
+    assert frame.painter.prepared == prepared
+    steps = list(scene.strands_steps(view.level, view.zoom))
+    assert len(steps) == 3  # built, sides, anchors; then the rest
+    assert list(scene.strands_steps(view.level, view.zoom)) == []
+    strands, curves = scene.strands(view.level, view.zoom)
+    fresh = Scene(view.context.document.document)
+    anew, ways = fresh.strands(view.level, view.zoom)
+    assert np.array_equal(strands.end, anew.end) and np.array_equal(strands.box, anew.box)
+    assert np.array_equal(curves.control, ways.control)
+    qtbot.waitUntil(lambda: frame.ready(view.camera, view.level) and not view.busy)
+    assert pictured(view) != before
+
+
+def test_steps_of_strands_end_when_the_drawing_changes(view: CanvasView, load: Callable[..., None]) -> None:
+    load("hgx-h100", nodes=64)
+    scene, document = view.scene_data, view.context.document
+    gpus = [scene.index.device_ids[row] for row in scene.index.gpu_rows.tolist()]
+    document.push(RemoveParts((gpus[0],)), "Remove")
+    steps = scene.strands_steps(Level.NODES, 0.3)
+    next(steps)
+    document.push(RemoveParts(tuple(gpus[8:16])), "Remove")
+    assert list(steps) == []
+    assert scene.strands(Level.NODES, 0.3)[0].end.max() < len(scene.index.devices) + len(
+        scene.index.containers
+    )
 
 
 def test_a_patched_raster_equals_one_made_anew(view: CanvasView, load: Callable[..., None]) -> None:
