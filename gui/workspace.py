@@ -208,6 +208,7 @@ class Workspace:
             self._size_docks()
         for dock in self.docks:
             dock.setVisible(dock.objectName() not in self._closed)
+        self._soon(self._narrowed)  # what is kept may be of a wider window
 
     def _dock_toggled(self, _open: bool) -> None:
         self._closed = {dock.objectName() for dock in self.docks if not dock.toggleViewAction().isChecked()}
@@ -267,6 +268,7 @@ class Workspace:
         beside = self.racks_dock.isVisible() and not self._window.tabifiedDockWidgets(self.racks_dock)
         if beside and self._window.width() < WIDE_ENOUGH:
             self._place_racks()
+            self._soon(self._keep_widths)
 
     def show_racks(self) -> None:
         """Show the rack elevation and go to it; when it has the focus, hide it."""

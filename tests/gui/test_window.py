@@ -498,6 +498,27 @@ def test_layout_of_the_docks_is_kept(window: MainWindow, context: AppContext, qt
     again.close()
 
 
+def test_docks_of_a_wide_window_fit_a_narrow_one(window: MainWindow, qtbot: Any) -> None:
+    window.resize(1900, 1000)
+    cluster(window)
+    assert window.workspace is not None
+    window.workspace.show_outline()
+    window.workspace.show_racks()
+    assert not window.tabifiedDockWidgets(window.workspace.racks_dock)
+    window.close()
+    again = MainWindow(AppContext())
+    qtbot.addWidget(again)
+    again.resize(1280, 800)
+    again.show()
+    again.files.new()
+    workspace = again.workspace
+    assert workspace is not None
+    qtbot.waitUntil(lambda: again.tabifiedDockWidgets(workspace.racks_dock) == [workspace.right])
+    workspace.right.raise_()
+    qtbot.waitUntil(lambda: workspace.right.width() >= 300 and workspace.left.width() >= 190)
+    again.close()
+
+
 def test_start_page_can_be_shown_again(window: MainWindow, tmp_path: Path) -> None:
     cluster(window)
     window.context.document.save(tmp_path / "pod.json")
