@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gui.canvas.gpu_look import first_cut
+from gui.panels.panel_kit import MANY_GPUS
 from model.document.document import Change
 
 if TYPE_CHECKING:
@@ -85,8 +86,18 @@ class Following:
         self._view.refresh()
 
     def _analysis_changed(self) -> None:
+        """A large report is taken over in a turn of its own, as panels do it."""
+        report, turns = self._context.shown_report, self._context.turns
+        if report is not None and len(report.placement.gpus) > MANY_GPUS:
+            turns.later(self._take_report)
+        else:
+            turns.drop(self._take_report)
+            self._take_report()
+
+    def _take_report(self) -> None:
         context, scene = self._context, self._scene
-        scene.set_report(context.shown_report, context.playback.time_s)
+        if context.shown_report is not scene.report:  # else the last legal step stays
+            scene.set_report(context.shown_report, context.playback.time_s)
         if self._new_drawing and scene.report is not None:
             self._new_drawing = False
             context.set_colour_by(first_cut(scene.report.placement, context.colour_by))
@@ -118,7 +129,7 @@ class Following:
 
     def _time_changed(self, time_s: float) -> None:
         if self._context.shown_report is not self._scene.report:
-            return  # another step has come; its loads are read with it
+            return  # another step has come; its loads are read when it is taken over
         playing, turns = self._context.playback.playing, self._context.turns
         if playing and turns.due:
             return  # the next picture shows also what passed meanwhile

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import compress
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ NVLINK_SWITCH = KIND_CODE[DeviceKind.NVLINK_SWITCH]
 EMPTY_CONTAINER = (240.0, 140.0)
 EMPTY_INSIDE = (140.0, 40.0)
 NO_RECT = (np.inf, np.inf, -np.inf, -np.inf)
+_FEW = 64  # rows that are taken out one by one; above, lists are made anew
+_T = TypeVar("_T")
 _BAND = 20.0  # devices whose centres are this close in height form one row
 
 
@@ -174,12 +177,10 @@ class SceneIndex:
         return True
 
     def _keep_devices(self, device: NDArray[np.bool_], container: NDArray[np.bool_]) -> None:
-        self.devices = list(compress(self.devices, device.tolist()))
-        self.device_ids = [one.id for one in self.devices]
-        self.device_row = {ident: row for row, ident in enumerate(self.device_ids)}
-        self.containers = list(compress(self.containers, container.tolist()))
-        self.container_ids = [one.id for one in self.containers]
-        self.container_row = {ident: row for row, ident in enumerate(self.container_ids)}
+        self.devices = _kept(self.devices, device)
+        self.device_ids = _kept_ids(self.device_ids, self.device_row, device)
+        self.containers = _kept(self.containers, container)
+        self.container_ids = _kept_ids(self.container_ids, self.container_row, container)
         place = np.append(np.where(container, np.cumsum(container) - 1, -1), -1)
         self.centre, self.kind, self.state = self.centre[device], self.kind[device], self.state[device]
         self.parent = place[self.parent[device]].astype(np.int32)
@@ -187,9 +188,8 @@ class SceneIndex:
         self.gpu_rows = np.flatnonzero(self.kind == GPU)
 
     def _keep_links(self, link: NDArray[np.bool_], device: NDArray[np.bool_]) -> None:
-        self.links = list(compress(self.links, link.tolist()))
-        self.link_ids = list(compress(self.link_ids, link.tolist()))
-        self.link_row = {ident: row for row, ident in enumerate(self.link_ids)}
+        self.links = _kept(self.links, link)
+        self.link_ids = _kept_ids(self.link_ids, self.link_row, link)
         self.ends = (np.cumsum(device) - 1).astype(np.int32)[self.ends[link]]
         self.link_kind, self.link_state = self.link_kind[link], self.link_state[link]
         self.cables, self.nominal, self.capacity = self.cables[link], self.nominal[link], self.capacity[link]
@@ -441,3 +441,24 @@ class SceneIndex:
         self._fit_hulls()
         self.version += 1
         self.places += 1
+
+
+def _kept(items: list[_T], keep: NDArray[np.bool_]) -> list[_T]:
+    """A list of those of some items that are kept."""
+    gone = np.flatnonzero(~keep)
+    if len(gone) > _FEW:
+        return list(compress(items, keep.tolist()))
+    kept = items.copy()
+    for row in gone[::-1].tolist():
+        del kept[row]
+    return kept
+
+
+def _kept_ids(ids: list[str], row_of: dict[str, int], keep: NDArray[np.bool_]) -> list[str]:
+    """The ids that are kept; in `row_of` only rows behind the first that is gone are numbered anew."""
+    kept, gone = _kept(ids, keep), np.flatnonzero(~keep)
+    for row in gone.tolist():
+        del row_of[ids[row]]
+    first = int(gone[0]) if len(gone) else len(kept)
+    row_of.update(zip(kept[first:], range(first, len(kept)), strict=True))
+    return kept

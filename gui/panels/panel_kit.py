@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QWidget
@@ -64,17 +64,23 @@ class Panel(QWidget):
     def _take_report(self) -> None:
         self.report = self.context.last_report
 
+    def report_steps(self) -> Iterator[None]:
+        """`show_report` in steps, each for a turn of its own where the report is large."""
+        self.show_report()
+        return iter(())
+
     def _analysis_changed(self) -> None:
         report = self.context.last_report
         if report is not None and len(report.placement.gpus) > MANY_GPUS:
-            self.context.turns.later(self._show_analysis)
+            self.context.turns.later(self._analysis_steps)
         else:
-            self.context.turns.drop(self._show_analysis)
-            self._show_analysis()
+            self.context.turns.drop(self._analysis_steps)
+            for _step in self._analysis_steps():
+                pass
 
-    def _show_analysis(self) -> None:
+    def _analysis_steps(self) -> Iterator[None]:
         self._take_report()
-        self.show_report()
+        yield from self.report_steps()
         self.show_stale()
 
     def _stale_changed(self, _stale: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer
@@ -147,12 +148,23 @@ class TrafficPanel(Panel):
 
     # --- state ---------------------------------------------------------------------------------------------
 
+    def _take_report(self) -> None:
+        """The report is taken together with its table, which comes in steps."""
+
     def show_report(self) -> None:
-        report = self.report = self.context.shown_report
+        for _step in self.report_steps():
+            pass
+
+    def report_steps(self) -> Iterator[None]:
+        report = self.context.shown_report
+        table = yield from self.links.links.table_steps(report)
+        self.report = report
+        self.links.show_table(table)
+        yield
         self.empty.setVisible(report is None)
         self.split.setVisible(report is not None)
-        self.links.refresh(report)
         self.groups.refresh(report)
+        yield
         self.matrix.show_report(report)
         self.updateGeometry()
         if report is not None and self.plot is None:

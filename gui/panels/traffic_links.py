@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from enum import IntEnum
 from html import escape
 from typing import Any
@@ -26,6 +27,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QWidget,
 )
+from scipy.sparse import csc_array
 
 from gui.context import AppContext
 from gui.panels.panel_paint import draw_load_bar, draw_text
@@ -55,13 +57,20 @@ class LinkListModel(QAbstractListModel):
         self.table: LinkTable | None = None
         self._order = LinkOrder.COST
 
-    def set_report(self, report: StepReport | None) -> None:
-        """Take over a report."""
-        if self.table is not None and report is self.table.report:
-            return
-        self.beginResetModel()
-        self.table = LinkTable(report, self._order) if report is not None else None
-        self.endResetModel()
+    def table_steps(self, report: StepReport | None) -> Generator[None, None, LinkTable | None]:
+        """Work out the table of a report in steps of some ten milliseconds; returns it."""
+        if report is None or (self.table is not None and report is self.table.report):
+            return None if report is None else self.table
+        by_link = csc_array(report.traffic.loads)
+        yield
+        return LinkTable(report, self._order, by_link)
+
+    def set_table(self, table: LinkTable | None) -> None:
+        """Take over a table."""
+        if table is not self.table:
+            self.beginResetModel()
+            self.table = table
+            self.endResetModel()
 
     def set_order(self, order: LinkOrder) -> None:
         """Sort by something else."""
@@ -250,10 +259,9 @@ class LinkList(QListView):
             return None
         return table.directed(index.row())
 
-    def refresh(self, report: StepReport | None) -> None:
-        """Show a report; the chosen link stays chosen where it is still loaded."""
-        self.links.set_report(report)
-        table = self.links.table
+    def show_table(self, table: LinkTable | None) -> None:
+        """Show the table of a report; the chosen link stays chosen where it is still loaded."""
+        self.links.set_table(table)
         row = self._row_of(table, self._linked) if table is not None and self._linked else None
         if row is not None:
             self.setCurrentIndex(self.links.index(row))

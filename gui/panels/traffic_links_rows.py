@@ -60,8 +60,12 @@ class LinkTable:
     oversubscription, bytes and capacity agree in the first four digits.
     """
 
-    def __init__(self, report: StepReport, order: LinkOrder = LinkOrder.COST) -> None:
+    def __init__(
+        self, report: StepReport, order: LinkOrder = LinkOrder.COST, by_link: csc_array | None = None
+    ) -> None:
+        """`by_link`: the loads of the report by directed link, where they are at hand."""
         self.report = report
+        self._by_link = csc_array(report.traffic.loads) if by_link is None else by_link
         self.total_bytes: FloatArray = np.zeros(2 * len(report.fabric.link_ids))
         for part in report.bytes_by_dimension.values():
             self.total_bytes += part
@@ -143,10 +147,6 @@ class LinkTable:
     def _home(self) -> str:
         inside = [name for name in self.report.fabric.device_ids if "." in name]
         return _shared_home(min(inside), max(inside)) if inside else ""
-
-    @cached_property
-    def _by_link(self) -> csc_array:
-        return csc_array(self.report.traffic.loads)
 
     def _signature(self) -> NDArray[np.uint64]:
         """One number per directed link, equal for links that read the same."""

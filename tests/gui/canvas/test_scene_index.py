@@ -124,6 +124,20 @@ def test_containers_that_come_and_go_leave_the_links_alone(
     assert index not in read
 
 
+@pytest.mark.parametrize("count", [1, 8, 120])
+def test_few_parts_or_many_are_taken_out_alike(count: int) -> None:
+    made = document(nodes=16)
+    index = SceneIndex(made)
+    links, ids = index.links, list(index.link_ids)
+    gpus = [device.id for device in made.topology.devices() if device.kind is DeviceKind.GPU]
+    RemoveParts(tuple(gpus[4 : 4 + count])).apply(made)
+    index.patch(made, made.last_change)
+    assert_equal(index, SceneIndex(made))
+    assert index.link_row == {ident: row for row, ident in enumerate(index.link_ids)}
+    assert index.device_row == {ident: row for row, ident in enumerate(index.device_ids)}
+    assert [link.id for link in links] == ids  # who holds the rows of before keeps them
+
+
 def test_painting_moves_nothing() -> None:
     made = document(nodes=1)
     index = SceneIndex(made)

@@ -356,6 +356,26 @@ def test_edits_show_while_a_picture_is_on_its_way(
     assert error in colours(pictured(view))
 
 
+def test_a_large_report_is_taken_over_in_a_turn_of_its_own_and_once(
+    view: CanvasView, qtbot: QtBot, load: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load("hgx-h100", nodes=2)
+    analysed(view, "parallel.tp=8")
+    context, scene = view.context, view.scene_data
+    monkeypatch.setattr("gui.canvas.following.MANY_GPUS", 0)
+    before, analysis = scene.report, context.analysis
+    assert before is not None and analysis is not None
+    version = scene.report_version
+    context.set_analysis(replace(analysis, report=replace(before)))
+    assert scene.report is before
+    qtbot.waitUntil(lambda: scene.report is context.last_report)
+    assert scene.report is not before
+    assert scene.report_version == version + 1
+    context.set_analysis(replace(analysis, report=scene.report))  # nothing new to read
+    qtbot.waitUntil(lambda: not context.turns.due)
+    assert scene.report_version == version + 1
+
+
 def test_strands_of_many_links_come_step_by_step_and_as_at_once(
     view: CanvasView, qtbot: QtBot, load: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

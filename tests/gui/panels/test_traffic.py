@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -47,6 +48,26 @@ def test_a_link_is_selected_and_its_equals_lit(qtbot: QtBot, context: AppContext
     with qtbot.waitSignal(context.went_to) as went:
         qtbot.keyClick(panel.links, Qt.Key.Key_Return)
     assert went.args[0] == tuple(context.selection)
+
+
+def test_a_large_report_comes_with_its_table_in_steps(
+    qtbot: QtBot, context: AppContext, mixtral: Analysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gui.panels.panel_kit.MANY_GPUS", 0)
+    panel, before = shown(qtbot, context), context.last_report
+    assert mixtral.report is not None
+    other = replace(mixtral.report)
+    context.set_analysis(replace(mixtral, report=other, revision=context.document.revision))
+    table = panel.links.links.table
+    assert panel.report is before and table is not None and table.report is before
+    states = []
+    while context.turns.due or len(states) < 2:
+        QApplication.processEvents()
+        context.turns.give_way()
+        shown_table = panel.links.links.table
+        assert shown_table is not None and shown_table.report is panel.report
+        states.append(panel.report is other)
+    assert not states[0] and states[-1]
 
 
 def test_bars_follow_the_clock_and_the_mode(qtbot: QtBot, context: AppContext) -> None:
