@@ -20,6 +20,7 @@ from model.checks import (
     racks,
     reach,
     states,
+    storage,
 )
 from model.checks.situation import Situation
 from model.step.report import Finding, Severity
@@ -40,6 +41,7 @@ CHECKS: tuple[Check, ...] = (
     ports.check,
     racks.check,
     participation.check,
+    storage.check,
 )
 
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}

@@ -169,6 +169,15 @@ def test_all_gpus_down() -> None:
     assert finding.title == "n0.g0 is down" and finding.devices == ("n0.g0",)
 
 
+def test_checkpoints_without_storage_are_told() -> None:
+    finding = only(cluster(spec=job("checkpoint.every_steps=50")), "storage.none")
+    assert finding.severity is Severity.INFO and "every 50 steps" in finding.detail
+    stored = cluster(spec=job("checkpoint.every_steps=50"))
+    AddParts((Device("s", DeviceKind.STORAGE, "storage"),)).apply(stored)
+    assert found(stored, "storage.none") == found(cluster(), "storage.none") == []
+    assert only(changed(stored, "device", "s", state=State.DOWN), "storage.none")
+
+
 def test_a_rack_above_its_power_is_a_warning_with_both_figures() -> None:
     # Thermal design power of an H100 SXM: 700 W; the two GPUs of a host are no platform of the catalogue.
     document = cluster()
