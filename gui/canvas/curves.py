@@ -16,6 +16,7 @@ BENT = 0.5
 SPREAD = 0.80
 LANE_FROM, LANE_TO = 0.25, 0.75
 """Between which parts of a gap links with corners run along it."""
+_BLOCKS_A_STEP = 1000
 _CORRIDOR = 6.0  # how near to a straight line between two boxes another one may stand
 
 _TOP, _BOTTOM, _LEFT, _RIGHT = range(4)
@@ -103,9 +104,12 @@ def route_steps(strands: Strands, devices: FloatArray, style: LinkStyle) -> Gene
     cornered = style is LinkStyle.ORTHOGONAL
     if not len(strands):
         return Curves(np.zeros((0, 4, 2)), cornered)
-    side = _sides(strands.box, devices)
+    side = yield from _sides(strands.box, devices)
+    along, key = _along(strands, side)
     yield
-    anchor = _anchors(strands, side)
+    order = np.lexsort((along, key))
+    yield
+    anchor = _anchors(strands, side, key, order)
     yield
     reach = np.abs(anchor[:, 1] - anchor[:, 0])
     vertical = side < _LEFT
@@ -154,7 +158,7 @@ def _lanes(strands: Strands, anchor: FloatArray, reach: FloatArray) -> FloatArra
     )
 
 
-def _sides(box: FloatArray, devices: FloatArray) -> IntArray:
+def _sides(box: FloatArray, devices: FloatArray) -> Generator[None, None, IntArray]:
     """The side each end leaves from: facing sides, or both tops where something stands between in a row."""
     a, b = box[:, 0], box[:, 1]
     a_above = a[:, 3] <= b[:, 1]
@@ -164,8 +168,10 @@ def _sides(box: FloatArray, devices: FloatArray) -> IntArray:
     beside = ~a_above & ~b_above & (gap > 0)
     if beside.any():
         rows = _Rows(devices)
-        for strand in np.flatnonzero(beside).tolist():
+        for number, strand in enumerate(np.flatnonzero(beside).tolist()):
             beside[strand] = not rows.block(a[strand], b[strand])
+            if number % _BLOCKS_A_STEP == _BLOCKS_A_STEP - 1:
+                yield
     first = np.where(a_above, _BOTTOM, _TOP)
     second = np.where(b_above, _BOTTOM, _TOP)
     first = np.where(beside, np.where(a_left, _RIGHT, _LEFT), first)
@@ -204,17 +210,24 @@ class _Rows:
         return False
 
 
-def _anchors(strands: Strands, side: IntArray) -> FloatArray:
-    """(s, 2, 2): where each end leaves its box."""
+def _along(strands: Strands, side: IntArray) -> tuple[FloatArray, NDArray[np.int64]]:
+    """(2s,) and (2s,): where each end leads, along its side, and a number for that side of its box."""
+    sides = side.ravel()
+    other = strands.box[:, ::-1].reshape(-1, 4)
+    axis = np.where(sides >= _LEFT, 1, 0)
+    ends = np.arange(len(sides))
+    along = (other[ends, axis] + other[ends, axis + 2]) / 2
+    return along, strands.end.ravel().astype(np.int64) * 4 + sides
+
+
+def _anchors(
+    strands: Strands, side: IntArray, key: NDArray[np.int64], order: NDArray[np.int64]
+) -> FloatArray:
+    """(s, 2, 2): where each end leaves its box; `order` (2s,) puts ends at one side, `key`, in a row."""
     box = strands.box.reshape(-1, 4)
     sides = side.ravel()
     centre = (box[:, :2] + box[:, 2:]) / 2
     size = box[:, 2:] - box[:, :2]
-    other = strands.box[:, ::-1].reshape(-1, 4)
-    far = (other[:, :2] + other[:, 2:]) / 2
-    along = np.where(sides >= _LEFT, far[:, 1], far[:, 0])
-    key = strands.end.ravel().astype(np.int64) * 4 + sides
-    order = np.lexsort((along, key))
     begins = np.diff(key[order], prepend=-1) != 0
     group = np.cumsum(begins) - 1
     first = np.flatnonzero(begins)

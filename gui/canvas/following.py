@@ -131,7 +131,8 @@ class Following:
         if self._context.shown_report is not self._scene.report:
             return  # another step has come; its loads are read when it is taken over
         playing, turns = self._context.playback.playing, self._context.turns
-        if playing and turns.due:
+        view = self._view
+        if playing and (turns.due or not view.frame_cache.prepared(view.camera, view.level)):
             return  # the next picture shows also what passed meanwhile
         turns.give_way()
         since = self._scene.time_s if playing else None

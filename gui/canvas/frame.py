@@ -124,6 +124,9 @@ class Frame:
         yield from self.painter.links_steps(inside=False)
         yield from self.painter.links_steps(inside=True)
         if gpu_key != self._gpu_key:
+            if not self.scene.ports_known:
+                self.scene.know_ports()
+                yield
             over = self._blank(camera, clear=True)
             yield from self.painter.over_steps(_painters(over))
             self._over, self._gpu_key = over, gpu_key
@@ -157,6 +160,8 @@ class Frame:
         """Whether a view is painted fast enough to follow the hand; else the last picture is moved."""
         if level <= Level.TILES:
             far = self.painter.far
+            if not self.scene.ports_known:
+                return False  # its first picture comes in slices, the last one stays meanwhile
             return far is None or len(far.plan.tiles) <= QUICK_TILES or camera.zoom < LETTERED_ZOOM
         key = (camera, level, self.scene.index.version)
         if key != self._quick_of[0]:

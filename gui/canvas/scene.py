@@ -376,9 +376,18 @@ class Scene:
     @property
     def ports(self) -> Ports:
         """The ports that links take at their ends."""
+        self.know_ports()
+        return self._ports
+
+    def know_ports(self) -> None:
+        """Work `ports` out, where the wiring is another."""
         if self._ports_of != self.index.wiring:
             self._ports, self._ports_of = ports_of_links(self.index), self.index.wiring
-        return self._ports
+
+    @property
+    def ports_known(self) -> bool:
+        """Whether asking for `ports` or `texts` takes no time."""
+        return len(self.index.links) <= AT_ONCE or self._ports_of == self.index.wiring
 
     @property
     def legend(self) -> LegendKey:
