@@ -16,7 +16,7 @@ BENT = 0.5
 SPREAD = 0.80
 LANE_FROM, LANE_TO = 0.25, 0.75
 """Between which parts of a gap links with corners run along it."""
-_BLOCKS_A_STEP = 1000
+_BLOCKS_A_STEP = 500
 _CORRIDOR = 6.0  # how near to a straight line between two boxes another one may stand
 
 _TOP, _BOTTOM, _LEFT, _RIGHT = range(4)
@@ -168,6 +168,7 @@ def _sides(box: FloatArray, devices: FloatArray) -> Generator[None, None, IntArr
     beside = ~a_above & ~b_above & (gap > 0)
     if beside.any():
         rows = _Rows(devices)
+        yield
         for number, strand in enumerate(np.flatnonzero(beside).tolist()):
             beside[strand] = not rows.block(a[strand], b[strand])
             if number % _BLOCKS_A_STEP == _BLOCKS_A_STEP - 1:

@@ -33,6 +33,7 @@ class Frame:
         self.scene = scene
         self.paints = 0
         self._composed_camera: Camera | None = None
+        self._structure = -1
         self.set_theme(theme)
         self._quick_of: tuple[tuple[object, ...], bool] = ((), True)
 
@@ -153,6 +154,7 @@ class Frame:
             painter.drawImage(QPoint(0, 0), self._over)
             self.painter.paint_marks(painter, lit)
         self._composed, self._composed_camera, self._frame_key = composed, camera, key
+        self._structure = self.scene.index.structure
         self.paints += 1
         return composed
 
@@ -160,8 +162,8 @@ class Frame:
         """Whether a view is painted fast enough to follow the hand; else the last picture is moved."""
         if level <= Level.TILES:
             far = self.painter.far
-            if not self.scene.ports_known:
-                return False  # its first picture comes in slices, the last one stays meanwhile
+            if self.scene.many_links and self._structure != self.scene.index.structure:
+                return False  # what an edit made of it comes in slices, the last picture stays meanwhile
             return far is None or len(far.plan.tiles) <= QUICK_TILES or camera.zoom < LETTERED_ZOOM
         key = (camera, level, self.scene.index.version)
         if key != self._quick_of[0]:

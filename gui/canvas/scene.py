@@ -311,7 +311,7 @@ class Scene:
 
     def strands_known(self, level: Level, zoom: float) -> bool:
         """Whether `strands` has little to do; else `strands_steps` does it piece by piece."""
-        if level <= Level.TILES or len(self.index.links) <= AT_ONCE:
+        if level <= Level.TILES or not self.many_links:
             return True
         places = (self.index.places, self.link_style)
         return self._strands_key(level, zoom) == self._drawn_key and places == self._drawn_places
@@ -385,9 +385,14 @@ class Scene:
             self._ports, self._ports_of = ports_of_links(self.index), self.index.wiring
 
     @property
+    def many_links(self) -> bool:
+        """Whether there are so many that what they need is worked out in steps."""
+        return len(self.index.links) > AT_ONCE
+
+    @property
     def ports_known(self) -> bool:
         """Whether asking for `ports` or `texts` takes no time."""
-        return len(self.index.links) <= AT_ONCE or self._ports_of == self.index.wiring
+        return not self.many_links or self._ports_of == self.index.wiring
 
     @property
     def legend(self) -> LegendKey:

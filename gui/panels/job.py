@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import cast
 
@@ -267,9 +267,14 @@ class JobPanel(Panel):
     # --- state ---------------------------------------------------------------------------------------------
 
     def show_report(self) -> None:
+        for _step in self.report_steps():
+            pass
+
+    def report_steps(self) -> Iterator[None]:
         analysis = self.context.analysis
         report = analysis.report if analysis is not None else None
         self._spans = domain_spans(report.fabric, report.placement) if report is not None else Spans()
+        yield
         self.refresh()
 
     def show_stale(self) -> None:

@@ -27,7 +27,6 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QWidget,
 )
-from scipy.sparse import csc_array
 
 from gui.context import AppContext
 from gui.panels.panel_paint import draw_load_bar, draw_text
@@ -61,9 +60,10 @@ class LinkListModel(QAbstractListModel):
         """Work out the table of a report in steps of some ten milliseconds; returns it."""
         if report is None or (self.table is not None and report is self.table.report):
             return None if report is None else self.table
-        by_link = csc_array(report.traffic.loads)
-        yield
-        return LinkTable(report, self._order, by_link)
+        table = yield from LinkTable.steps(report, self._order)
+        if table.order is not self._order:  # chosen meanwhile
+            table.sort(self._order)
+        return table
 
     def set_table(self, table: LinkTable | None) -> None:
         """Take over a table."""

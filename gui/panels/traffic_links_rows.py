@@ -6,6 +6,7 @@ A *directed link* is numbered as in `model.traffic.types`.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -60,29 +61,40 @@ class LinkTable:
     oversubscription, bytes and capacity agree in the first four digits.
     """
 
-    def __init__(
-        self, report: StepReport, order: LinkOrder = LinkOrder.COST, by_link: csc_array | None = None
-    ) -> None:
-        """`by_link`: the loads of the report by directed link, where they are at hand."""
+    def __init__(self, report: StepReport, order: LinkOrder = LinkOrder.COST) -> None:
+        for _step in self._fill(report, order):
+            pass
+
+    @classmethod
+    def steps(cls, report: StepReport, order: LinkOrder) -> Generator[None, None, LinkTable]:
+        """Make a table in steps of some ten milliseconds; returns it."""
+        table = cls.__new__(cls)
+        yield from table._fill(report, order)
+        return table
+
+    def _fill(self, report: StepReport, order: LinkOrder) -> Iterator[None]:
         self.report = report
-        self._by_link = csc_array(report.traffic.loads) if by_link is None else by_link
+        self._by_link = csc_array(report.traffic.loads)
+        yield
         self.total_bytes: FloatArray = np.zeros(2 * len(report.fabric.link_ids))
         for part in report.bytes_by_dimension.values():
             self.total_bytes += part
         loaded = np.flatnonzero(self.total_bytes > 0)
-        groups = _group(self._signature()[loaded])
-        self._members = [loaded[group] for group in groups]
+        signature = self._signature()[loaded]
+        yield
+        self._members = [loaded[group] for group in _group(signature)]
         self._first = np.array([group[0] for group in self._members], dtype=np.int64)
         self._group_of = np.full(len(self.total_bytes), -1, dtype=np.int64)
         for number, members in enumerate(self._members):
             self._group_of[members] = number
-        self._rank = self._ranked(order)
+        self.sort(order)
 
     def __len__(self) -> int:
         return len(self._rank)
 
     def sort(self, order: LinkOrder) -> None:
         """Put the rows in another order."""
+        self.order = order
         self._rank = self._ranked(order)
 
     def directed(self, row: int) -> int:
@@ -148,6 +160,10 @@ class LinkTable:
         inside = [name for name in self.report.fabric.device_ids if "." in name]
         return _shared_home(min(inside), max(inside)) if inside else ""
 
+    @cached_property
+    def _stage_count(self) -> int:
+        return int(self.report.stage_of_gpu.max(initial=0)) + 1
+
     def _signature(self) -> NDArray[np.uint64]:
         """One number per directed link, equal for links that read the same."""
         report, fabric = self.report, self.report.fabric
@@ -205,7 +221,7 @@ class LinkTable:
         if len(names) == 1:
             text += f" {names[0][1]}"
         stages = sorted(set(report.traffic.instance_stage[instances].tolist()))
-        return f"{text} · {stage_text(stages)}" if _stage_count(report) > 1 else text
+        return f"{text} · {stage_text(stages)}" if self._stage_count > 1 else text
 
 
 def link_figures(report: StepReport, directed: int) -> dict[str, Figure]:
@@ -304,10 +320,6 @@ def load_summary(load: LinkLoad) -> str:
     """A load in one phrase, for hover texts."""
     text = f"{format_percent(load.utilisation)} of the usable rate"
     return f"{text}, offered {format_ratio(load.offered)}" if load.offered > 0 else text
-
-
-def _stage_count(report: StepReport) -> int:
-    return int(report.stage_of_gpu.max(initial=0)) + 1
 
 
 def _four_digits(values: NDArray[np.floating]) -> NDArray[np.uint64]:

@@ -392,7 +392,7 @@ def test_strands_of_many_links_come_step_by_step_and_as_at_once(
     assert not frame.prepared(view.camera, view.level)
     assert frame.painter.prepared == prepared
     steps = list(scene.strands_steps(view.level, view.zoom))
-    assert len(steps) == 4  # built, sides, order along them, anchors; then the rest
+    assert len(steps) == 5  # built, what stands between, where ends lead, their order, anchors
     assert list(scene.strands_steps(view.level, view.zoom)) == []
     strands, curves = scene.strands(view.level, view.zoom)
     fresh = Scene(view.context.document.document)
