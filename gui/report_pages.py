@@ -229,7 +229,7 @@ def _px(points: float) -> float:
 def _font(theme: Theme, points: float, weight: int = 400) -> QFont:
     """Without the tabular digits and ligatures of the window: readers of PDF could not copy these."""
     font = QFont(theme.font(12, weight))
-    font.unsetFeature(QFont.Tag("tnum"))
+    font.setFeature(QFont.Tag("tnum"), 0)
     font.setFeature(QFont.Tag("calt"), 0)
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     font.setPixelSize(round(_px(points)))

@@ -12,6 +12,7 @@ from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from gui.canvas.picture import steady_pdf
+from gui.context import AppContext
 from gui.painter import QtPainter
 from gui.report_pages import report_pdf
 from gui.theme import theme_named
@@ -158,8 +159,8 @@ def test_a_heading_is_on_the_page_of_its_text(qtbot: QtBot, tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(PDF_TO_TEXT is None, reason="pdftotext (poppler-utils) is not installed")
-def test_the_printed_report_can_be_searched(qtbot: QtBot, tmp_path: Path) -> None:
-    """Digits and signs come out of the file as they were put in (the window's own figures would not)."""
+def test_the_printed_report_can_be_searched(context: AppContext, tmp_path: Path) -> None:
+    """Digits and signs come out of the file as they were put in, also beside a window with its own figures."""
     path = tmp_path / "report.pdf"
     exported = export_format("report-pdf").write(ExportSource(pair(), painter=QtPainter()))
     path.write_bytes(exported.files[""])  # type: ignore[arg-type]
