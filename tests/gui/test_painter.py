@@ -160,7 +160,7 @@ def test_a_heading_is_on_the_page_of_its_text(qtbot: QtBot, tmp_path: Path) -> N
 
 @pytest.mark.skipif(PDF_TO_TEXT is None, reason="pdftotext (poppler-utils) is not installed")
 def test_the_printed_report_can_be_searched(context: AppContext, tmp_path: Path) -> None:
-    """Digits and signs come out of the file as they were put in, also beside a window with its own figures."""
+    """Digits and signs come out of the file as they were put in, with the figures of a window about, too."""
     path = tmp_path / "report.pdf"
     exported = export_format("report-pdf").write(ExportSource(pair(), painter=QtPainter()))
     path.write_bytes(exported.files[""])  # type: ignore[arg-type]
