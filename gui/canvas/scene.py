@@ -264,20 +264,23 @@ class Scene:
     def far(self, level: Level, zoom: float) -> tuple[FarPlan, FarLayout]:
         """What is drawn below 12 % and where it stands at a zoom."""
         index = self.index
-        plan_key = (index.wiring, self.layers)
-        if plan_key != self._plan_key:
-            self._plan, self._plan_key = plan_far(index, self.layers), plan_key
-            self.group_gpus = gpus_in_groups(self._plan)
-            self._plan_states = index.structure
-        elif self._plan_states != index.structure:
-            self._plan, self._plan_states = with_states(index, self._plan), index.structure
-        key = (plan_key, index.version, level, zoom, self.folded, self.link_style)
+        self._know_plan()
+        key = (self._plan_key, index.version, level, zoom, self.folded, self.link_style)
         if key != self._far_key:
             layout = lay_out_far(index, self._plan, zoom, level, self.folding.container, self.link_style)
             boxes = np.vstack((layout.tier, layout.field, index.rects()))
             self._ribbons = replace(self._plan.ribbons, box=boxes[self._plan.ribbons.end].reshape(-1, 2, 4))
             self._far, self._far_key = layout, key
         return self._plan, self._far
+
+    def _know_plan(self) -> None:
+        index, plan_key = self.index, (self.index.wiring, self.layers)
+        if plan_key != self._plan_key:
+            self._plan, self._plan_key = plan_far(index, self.layers), plan_key
+            self.group_gpus = gpus_in_groups(self._plan)
+            self._plan_states = index.structure
+        elif self._plan_states != index.structure:
+            self._plan, self._plan_states = with_states(index, self._plan), index.structure
 
     @property
     def plan(self) -> FarPlan:
@@ -311,15 +314,21 @@ class Scene:
 
     def strands_known(self, level: Level, zoom: float) -> bool:
         """Whether `strands` has little to do; else `strands_steps` does it piece by piece."""
-        if level <= Level.TILES or not self.many_links:
+        if not self.many_links:
             return True
+        if level <= Level.TILES:
+            return self._plan_key == (self.index.wiring, self.layers)
         places = (self.index.places, self.link_style)
         return self._strands_key(level, zoom) == self._drawn_key and places == self._drawn_places
 
     def strands_steps(self, level: Level, zoom: float) -> Iterator[None]:
-        """Derive the strands from 12 % up in steps of some ten milliseconds; ends early when the drawing
-        changes meanwhile.
+        """Derive the strands, or the plan of tiles, in steps of some ten milliseconds; ends early when the
+        drawing changes meanwhile.
         """
+        if level <= Level.TILES:
+            self._know_plan()
+            yield
+            return
         index, version, wiring = self.index, self.index.version, self._strands_key(level, zoom)
         if wiring != self._drawn_key:
             into = self.folding.device if self.folded else None

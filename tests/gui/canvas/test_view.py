@@ -403,6 +403,26 @@ def test_strands_of_many_links_come_step_by_step_and_as_at_once(
     assert pictured(view) != before
 
 
+def test_the_plan_of_many_tiles_comes_in_a_step_of_its_own(
+    view: CanvasView, load: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load("hgx-h100", nodes=64)
+    view.zoom_to(0.05)
+    view.come_to_rest()
+    frame, scene = view.frame_cache, view.scene_data
+    frame.image(view.camera, view.level, view.lit())
+    monkeypatch.setattr("gui.canvas.scene.AT_ONCE", 0)
+    before = pictured(view)
+    view.context.document.push(RemoveParts((), (), (scene.index.container_ids[0],)), "Remove")
+    assert pictured(view) == before  # the last picture stays
+    assert not frame.prepared(view.camera, view.level)
+    assert len(list(scene.strands_steps(view.level, view.zoom))) == 1
+    assert frame.prepared(view.camera, view.level)
+    plan = Scene(view.context.document.document).far(view.level, view.zoom)[0]
+    assert np.array_equal(scene.plan.tiles, plan.tiles)
+    assert np.array_equal(scene.plan.ribbons.links, plan.ribbons.links)
+
+
 def test_steps_of_strands_end_when_the_drawing_changes(view: CanvasView, load: Callable[..., None]) -> None:
     load("hgx-h100", nodes=64)
     scene, document = view.scene_data, view.context.document
