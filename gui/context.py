@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LinkMode = Literal["now", "peak", "mean"]
 Tool = Literal["select", "pan", "connect", "place", "paint"]
 TrafficDimension = Literal["tp", "cp", "ep", "pp", "dp", "storage"]
+MANY_DEVICES = 8000
+"""The parts of a larger drawing are left out of later searches for garbage: each would hold the hand up."""
 LAYERS = ("scale-up", "pcie", "fabric", "storage", "management")
 
 
@@ -293,6 +296,10 @@ class AppContext(QObject):
             self.analysis = None
             self.analysis_changed.emit()
         self._set_stale(True)
+        if len(self.document.document.topology.devices()) > MANY_DEVICES:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
         if self.engine is not None:
             self.engine.load(self.document.document, self.document.revision)
 

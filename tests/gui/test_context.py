@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from typing import Any, cast
 
@@ -195,3 +196,19 @@ def test_speed_steps(playback: Playback) -> None:
     playback.slower()
     playback.slower()
     assert playback.speed == 0.02
+
+
+def test_searches_for_garbage_leave_a_large_drawing_out(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = AppContext()
+    gc.unfreeze()
+    context.document.set_document(small_document())
+    assert gc.get_freeze_count() == 0
+    monkeypatch.setattr("gui.context.MANY_DEVICES", 1)
+    try:
+        drawn = small_document()
+        context.document.set_document(drawn)
+        assert gc.get_freeze_count() > 0
+        searched = {id(one) for one in gc.get_objects()}
+        assert id(drawn.topology) not in searched
+    finally:
+        gc.unfreeze()
