@@ -1,8 +1,8 @@
 """How long the thread of the window is busy at a stretch, with 16,384 GPUs panned, zoomed, played and edited.
 
-At each turn of the event loop, where it takes what the hand does, the time is noted that the thread was on
-a processor since the last one; other programs do not disturb that. A second thread looks at where the first
-one is, so that long stretches have a cause.
+A timer of the event loop notes how much time the thread was on a processor since its last turn; other
+programs do not disturb that. A second thread looks at where the first one is, so that long stretches have
+a cause.
 
     python -m benchmarks.watchdog [nodes]      the longest stretches of each part of the work
 """
@@ -47,7 +47,7 @@ class Stretch:
 
 @dataclass
 class Watchdog:
-    """Notes stretches by part of the work. `mark` ends one; each turn of the event loop calls it."""
+    """Notes stretches by part of the work. `mark` ends one; the timer calls it at each turn of the loop."""
 
     part: str = ""
     stretches: list[Stretch] = field(default_factory=list)
@@ -57,10 +57,11 @@ class Watchdog:
 
     def start(self) -> None:
         """Begin to watch the thread that calls."""
-        from PySide6.QtCore import QAbstractEventDispatcher
+        from PySide6.QtCore import QTimer
 
-        self._loop = QAbstractEventDispatcher.instance()
-        self._loop.awake.connect(self.mark)
+        self._timer = QTimer()
+        self._timer.timeout.connect(self.mark)
+        self._timer.start(0)
         watched = threading.get_ident()
         threading.Thread(target=self._look, args=(watched,), daemon=True).start()
         self._since = time.thread_time()
@@ -68,7 +69,7 @@ class Watchdog:
     def stop(self) -> None:
         """Watch no longer."""
         self._on = False
-        self._loop.awake.disconnect(self.mark)
+        self._timer.stop()
 
     def mark(self) -> None:
         """A turn of the event loop, or the end of something that is measured by itself."""
