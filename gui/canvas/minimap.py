@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ SIZE = QSize(168, 92)
 _MARGIN = 8.0
 _LEAST_PX = 1.2
 AT_ONCE = 8000
-"""Of more devices a picture is made in a turn of the event loop of its own; the old one stays meanwhile."""
+"""Of more devices a picture is made in turns of the event loop of its own; the old one stays meanwhile."""
 
 
 class Minimap(QWidget):
@@ -33,6 +34,7 @@ class Minimap(QWidget):
         self._canvas = view
         self._picture: QImage | None = None
         self._key: tuple[object, ...] = ()
+        self._wanted: tuple[object, ...] = ()
         self._bounds_of = -1
         self.resize(SIZE)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -54,14 +56,17 @@ class Minimap(QWidget):
         key = self._key_of(camera)
         if key != self._key or self._picture is None:
             if self._picture is None or len(self._canvas.scene_data.index.devices) <= AT_ONCE:
-                self._key, self._picture = key, self._painted(camera)
-            else:
+                for _ in self._renew():
+                    pass
+            elif key != self._wanted:
+                self._wanted = key
                 self._canvas.context.turns.later(self._renew)
         x0, y0, x1, y1 = self._canvas.camera.visible()
         corner, far = camera.to_view(QPointF(x0, y0)), camera.to_view(QPointF(x1, y1))
         frame = QRectF(corner, far).intersected(QRectF(self.rect()).adjusted(2, 2, -2, -2))
         with QPainter(self) as painter:
-            painter.drawImage(QPoint(0, 0), self._picture)
+            if self._picture is not None:
+                painter.drawImage(QPoint(0, 0), self._picture)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(theme.color("accent"), 1.4))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -71,13 +76,38 @@ class Minimap(QWidget):
         scene = self._canvas.scene_data
         return scene.index.version, scene.gpus_version, self._canvas.theme.name, camera
 
-    def _renew(self) -> None:
+    def _renew(self) -> Iterator[None]:
+        """Card, hulls and a tile for each device, in the colour of its group or kind; in three steps.
+
+        What changes on the way ends it; the next paint asks for the picture of what is there then.
+        """
         camera = self._camera
-        self._key, self._picture = self._key_of(camera), self._painted(camera)
+        key = self._key_of(camera)
+        colors, boxes = self._colors(), camera.boxes(self._canvas.scene_data.index.rects()) * camera.ratio
+        yield
+        if self._changed(key):
+            return
+        image = self._frames(camera)
+        yield
+        if self._changed(key):
+            return
+        tiles = self._tiles(camera, colors, boxes)
+        height, width = tiles.shape
+        small = QImage(tiles.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
+        small.setDevicePixelRatio(camera.ratio)
+        with QPainter(image) as painter:
+            painter.drawImage(QPoint(0, 0), small)
+        self._key, self._wanted, self._picture = key, (), image
         self.update()
 
-    def _painted(self, camera: Camera) -> QImage:
-        """Card, hulls and a tile for each device, in the colour of its group or kind."""
+    def _changed(self, key: tuple[object, ...]) -> bool:
+        if key == self._key_of(self._camera):
+            return False
+        self._wanted = ()
+        self.update()
+        return True
+
+    def _frames(self, camera: Camera) -> QImage:
         theme, index = self._canvas.theme, self._canvas.scene_data.index
         image = QImage(self.size() * camera.ratio, QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(camera.ratio)
@@ -92,15 +122,9 @@ class Minimap(QWidget):
             outer = [one.kind is not ContainerKind.TRAY for one in index.containers]
             hulls = index.hull[outer] if any(outer) else index.hull
             painter.drawRects(_rects(camera.boxes(hulls)))
-            tiles = self._tiles(camera)
-            height, width = tiles.shape
-            small = QImage(tiles.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
-            small.setDevicePixelRatio(camera.ratio)
-            painter.drawImage(QPoint(0, 0), small)
         return image
 
-    def _tiles(self, camera: Camera) -> NDArray[np.uint32]:
-        """The pixels of the map with a tile for each device; QPainter takes far longer for so many."""
+    def _colors(self) -> NDArray[np.uint32]:
         theme, index = self._canvas.theme, self._canvas.scene_data.index
         group = self._canvas.scene_data.gpus.group
         color = np.zeros(len(index.devices), dtype=np.uint32)
@@ -110,8 +134,14 @@ class Minimap(QWidget):
         numbers, which = np.unique(group, return_inverse=True)
         colors = [theme.color("strong") if one < 0 else theme.group_color(one) for one in numbers.tolist()]
         color[index.gpu_rows] = np.array([one.rgba() for one in colors], dtype=np.uint32)[which]
+        return color
+
+    def _tiles(
+        self, camera: Camera, color: NDArray[np.uint32], boxes: NDArray[np.float64]
+    ) -> NDArray[np.uint32]:
+        """The pixels of the map with a tile for each device; QPainter takes far longer for so many."""
+        index = self._canvas.scene_data.index
         columns, rows = (round(size * camera.ratio) for size in (self.width(), self.height()))
-        boxes = camera.boxes(index.rects()) * camera.ratio
         first = np.floor(boxes[:, :2] + 0.5).astype(np.int64)
         size = np.maximum(np.rint(boxes[:, 2:] - boxes[:, :2]).astype(np.int64), max(1, round(camera.ratio)))
         pixels = np.zeros((rows, columns), dtype=np.uint32)

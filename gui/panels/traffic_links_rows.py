@@ -149,7 +149,7 @@ class LinkTable:
         """Utilisation and offered ratio at one moment."""
         return load_at(self.report, self.directed(row), time_s)
 
-    @property
+    @cached_property
     def bar_scale(self) -> float:
         """The load at the right end of every bar: capacity is then a tick at 1 ÷ scale."""
         most = float(self.report.oversubscription.max(initial=0.0))
