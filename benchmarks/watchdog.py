@@ -115,7 +115,7 @@ def _most(seen: list[str]) -> str:
 
 
 def work(window: MainWindow, watchdog: Watchdog) -> None:
-    """Pan, zoom and play at every level of detail, then edit while it plays."""
+    """Pan, zoom and play at every level of detail, then let edits be analysed, at rest and while it plays."""
     workspace = window.workspace
     if workspace is None:
         raise SystemExit("the window has no drawing")
@@ -146,14 +146,16 @@ def work(window: MainWindow, watchdog: Watchdog) -> None:
         if zoom is not None:
             canvas.zoom_to(zoom)
         rest(1.0)
-        context.playback.play()
-        for what, edit in edits(window):
-            watchdog.part = f"analysing, {name}: {what}"
-            watchdog.alone(f"{_EDIT}: {what}", lambda edit=edit: context.document.push(edit, "Edit"))  # type: ignore[misc]
-            wait(lambda: analysed(window))
-            rest(0.6)
-        watchdog.part = ""
-        context.playback.pause()
+        for doing in ("analysing", "playing and analysing"):
+            if doing != "analysing":
+                context.playback.play()
+            for what, edit in edits(window):
+                watchdog.part = f"{doing}, {name}: {what}"
+                watchdog.alone(f"{_EDIT}: {what}", lambda edit=edit: context.document.push(edit, "Edit"))  # type: ignore[misc]
+                wait(lambda: analysed(window))
+                rest(0.6)
+            watchdog.part = ""
+            context.playback.pause()
 
 
 def edits(window: MainWindow) -> list[tuple[str, Edit]]:
@@ -177,7 +179,7 @@ def edits(window: MainWindow) -> list[tuple[str, Edit]]:
 
 def report(stretches: list[Stretch]) -> bool:
     """Print the longest stretches of each part; whether all are within their limits."""
-    print(f"{'busy without a turn of the event loop':<44}{'longest':>10}{'limit':>8}  most of it in")
+    print(f"{'busy without a turn of the event loop':<54}{'longest':>10}{'limit':>8}  most of it in")
     within = True
     for part in dict.fromkeys(one.part for one in stretches):
         limit = EDIT_LIMIT_S if part.startswith(_EDIT) else LIMIT_S
@@ -187,7 +189,7 @@ def report(stretches: list[Stretch]) -> bool:
             within &= not over
             if number == 0 or over:
                 name, mark = ("" if number else part), "  over the limit" if over else ""
-                print(f"{name:<44}{one.busy_s * 1e3:>7,.0f} ms{limit * 1e3:>5,.0f} ms  {one.cause}{mark}")
+                print(f"{name:<54}{one.busy_s * 1e3:>7,.0f} ms{limit * 1e3:>5,.0f} ms  {one.cause}{mark}")
     return within
 
 
