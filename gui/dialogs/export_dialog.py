@@ -16,13 +16,13 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
-    QProgressBar,
     QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
 from gui.background import Background, Errand
+from gui.dialogs.busy import BusyRow
 from gui.dialogs.export_options import OptionForm
 from gui.export_work import ExportOrder, Written, export
 from gui.settings import settings
@@ -145,15 +145,6 @@ class ExportDialog(QDialog):
         return holder
 
     def _bottom(self) -> QWidget:
-        self.busy = QProgressBar()
-        self.busy.setRange(0, 100)
-        self.busy.setFixedSize(140, 6)
-        self.busy.setTextVisible(False)
-        self.busy.setAccessibleName("Progress")
-        self.state = label("", 11, 400, "2")
-        self.stop_button = QPushButton("Stop")
-        self.stop_button.setProperty("role", "link")
-        set_font(self.stop_button, 11, 500)
         box = QDialogButtonBox()
         self.export_button = box.addButton("Export…", QDialogButtonBox.ButtonRole.ActionRole)
         self.export_button.setProperty("role", "primary")
@@ -162,15 +153,9 @@ class ExportDialog(QDialog):
         self.copy_button.setToolTip("Copy the text into the clipboard")
         box.addButton(QDialogButtonBox.StandardButton.Close)
         box.rejected.connect(self.reject)
-        holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(16, 10, 16, 12)
-        row.addWidget(self.busy)
-        row.addWidget(self.state)
-        row.addWidget(self.stop_button)
-        row.addStretch(1)
-        row.addWidget(box)
-        return holder
+        row = BusyRow(box, "Progress", 100)
+        self.busy, self.state, self.stop_button = row.bar, row.state, row.stop_button
+        return row
 
     def _connect(self) -> None:
         self.field.searched.connect(self._fill)

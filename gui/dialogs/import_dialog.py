@@ -10,21 +10,20 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QHBoxLayout,
-    QProgressBar,
-    QPushButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
 from gui.background import Background, Errand
+from gui.dialogs.busy import BusyRow
 from gui.dialogs.buttons import dialog_buttons
 from gui.dialogs.import_questions import QuestionForm
 from gui.dialogs.import_report import ReportView
 from gui.dialogs.import_ways import WaysPanel
 from gui.import_work import Choice, Planned, Seen, Wanted, Way, look, plan
 from gui.widgets.fields import ChoiceField
-from gui.widgets.style import label, separator, set_font, set_style
+from gui.widgets.style import label, separator, set_style
 from model.text import plural
 
 if TYPE_CHECKING:
@@ -123,26 +122,11 @@ class ImportDialog(QDialog):
         return scroll
 
     def _bottom(self) -> QWidget:
-        self.busy = QProgressBar()
-        self.busy.setRange(0, 0)
-        self.busy.setFixedSize(120, 6)
-        self.busy.setTextVisible(False)
-        self.busy.setAccessibleName("Reading")
-        self.state = label("", 11, 400, "2")
-        self.stop_button = QPushButton("Stop")
-        self.stop_button.setProperty("role", "link")
-        set_font(self.stop_button, 11, 500)
         box, self.import_button = dialog_buttons(self, "Import")
         box.setContentsMargins(0, 0, 0, 0)
-        holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(16, 10, 16, 12)
-        row.addWidget(self.busy)
-        row.addWidget(self.state)
-        row.addWidget(self.stop_button)
-        row.addStretch(1)
-        row.addWidget(box)
-        return holder
+        row = BusyRow(box, "Reading", 0)
+        self.busy, self.state, self.stop_button = row.bar, row.state, row.stop_button
+        return row
 
     def _connect(self) -> None:
         self.format.committed.connect(self._other_format)

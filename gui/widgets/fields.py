@@ -186,29 +186,14 @@ class ChoiceField(QComboBox):
             event.ignore()
 
 
-class TextField(QLineEdit):
-    """One line of text. `committed` comes once per change; Esc takes the typing back."""
+class _TypedField(QLineEdit):
+    """A line of text. Esc takes typing back; while nothing is typed, undo is the drawing's."""
 
-    committed = Signal(str)
-
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, name: str, parent: QWidget | None, weight: int) -> None:
         super().__init__(parent)
         self._shown = ""
         self.setAccessibleName(name)
-        set_font(self, 12, 500)
-        self.editingFinished.connect(self._finished)
-
-    def set_value(self, text: str | None) -> None:
-        """Show a text without a signal; None = mixed."""
-        self._shown = text or ""
-        self.setPlaceholderText(MIXED if text is None else "")
-        self.setText(self._shown)
-
-    def _finished(self) -> None:
-        text = self.text().strip()
-        if text != self._shown:
-            self._shown = text
-            self.committed.emit(text)
+        set_font(self, 12, weight)
 
     def event(self, event: QEvent) -> bool:
         if _for_the_drawing(event, typing=self.text() != self._shown):
@@ -223,7 +208,29 @@ class TextField(QLineEdit):
             super().keyPressEvent(event)
 
 
-class AmountField(QLineEdit):
+class TextField(_TypedField):
+    """One line of text. `committed` comes once per change; Esc takes the typing back."""
+
+    committed = Signal(str)
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(name, parent, 500)
+        self.editingFinished.connect(self._finished)
+
+    def set_value(self, text: str | None) -> None:
+        """Show a text without a signal; None = mixed."""
+        self._shown = text or ""
+        self.setPlaceholderText(MIXED if text is None else "")
+        self.setText(self._shown)
+
+    def _finished(self) -> None:
+        text = self.text().strip()
+        if text != self._shown:
+            self._shown = text
+            self.committed.emit(text)
+
+
+class AmountField(_TypedField):
     """A number of at least 0 that may be unknown: an empty field. `committed` gives it, or None.
 
     `factor` is what one of the shown unit is in the unit of the value ("kW": 1000). What is no number is
@@ -236,11 +243,8 @@ class AmountField(QLineEdit):
     def __init__(
         self, name: str, unit: str, parent: QWidget | None = None, *, factor: float = 1.0, whole: bool = False
     ) -> None:
-        super().__init__(parent)
+        super().__init__(name, parent, 600)
         self._name, self._unit, self._factor, self._whole = name, unit, factor, whole
-        self._shown = ""
-        self.setAccessibleName(name)
-        set_font(self, 12, 600)
         self.editingFinished.connect(self._finished)
 
     def set_value(self, value: float | None, *, otherwise: str = "—", mixed: bool = False) -> None:
@@ -269,15 +273,3 @@ class AmountField(QLineEdit):
             return
         self._shown = text
         self.committed.emit(int(value) if self._whole and value is not None else value)
-
-    def event(self, event: QEvent) -> bool:
-        if _for_the_drawing(event, typing=self.text() != self._shown):
-            event.ignore()
-            return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.text() != self._shown:
-            self.setText(self._shown)
-        else:
-            super().keyPressEvent(event)
